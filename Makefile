@@ -1,0 +1,121 @@
+# weir: one Makefile, no recursion but for the sanitizer builds.
+#   make              build/weir
+#   make check        all tests; last line "N passed, N failed, N skipped"
+#   make asan | tsan  unit tests, simulator scenarios and oracles under sanitizers
+#   make fuzz         libFuzzer targets, FUZZ_SECONDS each (clang)
+#   make bench        benchmarks
+#   make format       clang-format over the tree
+#   make V=1          show commands
+
+BUILD ?= build
+CC ?= cc
+CLANG ?= clang
+V ?= 0
+Q = $(if $(filter 1,$(V)),,@)
+say = @printf '  %-8s %s\n' $(1) $(2)
+
+WARN = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith \
+	-Wvla -Wundef -Wno-unused-parameter
+SAN ?=
+SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all,)
+CPU ?= x86-64-v2
+ARCH = $(if $(filter x86_64,$(shell uname -m)),-march=$(CPU),)
+OPT ?= -O2
+CFLAGS ?= -g
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) $(OPT) $(ARCH) $(WARN) $(SANFLAGS) $(CFLAGS) -pthread -MMD -MP
+ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS) -pthread
+LIBS = -lxdp -lbpf -luring -ljansson -lseccomp -lcap
+
+core_src := $(wildcard core/*.c)
+sched_src := $(wildcard sched/*.c)
+io_src := $(filter-out %.bpf.c,$(wildcard io/*.c))
+mgmt_src := $(filter-out mgmt/main.c,$(wildcard mgmt/*.c))
+objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+tools := $(patsubst tests/tools/%.c,$(BUILD)/tests/%,$(wildcard tests/tools/*.c))
+benches := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+fuzzers := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+sim := $(if $(wildcard tests/sim/*.c),$(BUILD)/tests/sim,)
+
+all: $(BUILD)/weir
+tests: all $(unit_tests) $(tools) $(sim) $(benches)
+
+$(BUILD)/libcore.a: $(call objs,$(core_src))
+$(BUILD)/libsched.a: $(call objs,$(sched_src))
+$(BUILD)/libio.a: $(call objs,$(io_src))
+$(BUILD)/libmgmt.a: $(call objs,$(mgmt_src))
+$(BUILD)/lib%.a:
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+weir_libs = $(BUILD)/libmgmt.a $(BUILD)/libio.a $(BUILD)/libsched.a $(BUILD)/libcore.a
+pure_libs = $(BUILD)/libsched.a $(BUILD)/libcore.a
+
+$(BUILD)/weir: $(BUILD)/mgmt/main.o $(weir_libs)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# The kernel's program: compiled for the BPF machine, then embedded as bytes (io/xdp.c includes the header).
+$(BUILD)/xdp.bpf.o: io/xdp.bpf.c $(wildcard io/xdp_shared.h)
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D) && $(CLANG) -target bpf -O2 -g -Wall -Werror -I. \
+		-I/usr/include/$(shell uname -m)-linux-gnu -c -o $@ $<
+$(BUILD)/xdp_object.h: $(BUILD)/xdp.bpf.o
+	$(call say,EMBED,$<)
+	$(Q){ echo '// made by make from io/xdp.bpf.c'; echo 'static const unsigned char xdp_object[] __attribute__((aligned(8))) = {'; \
+		od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};'; } > $@
+$(BUILD)/io/xdp.o: $(BUILD)/xdp_object.h
+
+# Unit tests link every layer; a test that includes a product .c to reach its statics names it, and the archive's
+# copy of that object is then not pulled in.
+$(BUILD)/tests/test_%: $(BUILD)/tests/unit/test_%.o $(weir_libs)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -lm
+$(BUILD)/tests/sim: $(call objs,$(wildcard tests/sim/*.c)) $(pure_libs)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ -lgmp -lm
+$(tools): $(BUILD)/tests/%: $(BUILD)/tests/tools/%.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
+$(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(weir_libs)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(core_src) $(sched_src) $(io_src) $(mgmt_src) $(BUILD)/xdp_object.h
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && $(CLANG) -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) -g -O1 -fsanitize=fuzzer,address,undefined \
+		-pthread -o $@ $< $(core_src) $(sched_src) $(io_src) $(mgmt_src) $(LIBS) -lm
+
+$(BUILD)/tests/unit/%.o: tests/unit/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+check: tests
+	$(Q)tests/run.sh $(BUILD)
+check-long: tests
+	$(Q)tests/run.sh --long $(BUILD)
+asan:
+	$(Q)$(MAKE) --no-print-directory BUILD=build/asan SAN=address,undefined OPT=-O1 tests
+	$(Q)tests/run.sh --sanitizer build/asan
+tsan:
+	$(Q)$(MAKE) --no-print-directory BUILD=build/tsan SAN=thread OPT=-O1 tests
+	$(Q)tests/run.sh --sanitizer build/tsan
+FUZZ_SECONDS ?= 30
+fuzz: $(fuzzers)
+	$(Q)for f in $(fuzzers); do tests/fuzz/run.sh $$f $(FUZZ_SECONDS) || exit 1; done
+bench: $(benches)
+	$(Q)for b in $(benches); do $$b || exit 1; done
+demo: all tests
+	$(Q)packaging/demo.sh
+format:
+	$(Q)clang-format -i $(wildcard core/*.[ch] sched/*.[ch] io/*.[ch] mgmt/*.[ch] tests/*/*.[ch])
+clean:
+	rm -rf build
+
+.PHONY: all tests check check-long asan tsan fuzz bench demo format clean
+.SECONDARY:
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

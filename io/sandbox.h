@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Giving up power. Called once by each role when it has what it needs; nothing of it can be undone.
+#ifndef IO_SANDBOX_H
+#define IO_SANDBOX_H
+
+#include "core/types.h"
+
+enum sandbox_role {
+	SANDBOX_READER, // parses a configuration file: memory, read, write, exit
+	SANDBOX_ENGINE, // moves packets: AF_XDP kicks, io_uring_enter, futex, memory, messages
+};
+
+// Drops to uid/gid nobody (if root), all capabilities, sets no_new_privs. 0 or -errno.
+int sandbox_drop_privileges(void);
+// Installs the seccomp filter of the role for all threads of the process; a forbidden call kills the process. 0 or -errno.
+int sandbox_enter(enum sandbox_role role);
+// Bounds of this process before it reads anything hostile: address space, CPU seconds, no core file. 0 or -errno.
+int sandbox_limit(uint64_t memory_bytes, uint32_t cpu_seconds);
+
+#endif

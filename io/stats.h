@@ -13,7 +13,7 @@
 enum { STATS_MAGIC = 0x72696577, STATS_VERSION = 1, STATS_CLASSES_MAX = 1 << 18, STATS_QUEUES_MAX = 1024 };
 
 struct stats_worker {
-	counter_t loops, busy_ns, sleeps, wakeups, spurious_wakeups;
+	counter_t loops, busy_ns, sleeps, wakeups, timeouts; // a sleep ends by a wake-up or by its timeout
 	counter_t drops[DROP_REASON_COUNT];
 	counter_t flooded, handed_over, received_over;
 	counter_t frames_cache, frames_held, frames_handoff; // gauges (conservation law)

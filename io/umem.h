@@ -19,7 +19,7 @@ int umem_create(struct umem *u, uint32_t frames, uint32_t chunk_size);
 // Maps a passed descriptor (engine); takes ownership of fd. Refuses one of the wrong size.
 int umem_map(struct umem *u, int fd, uint32_t frames, uint32_t chunk_size, bool huge);
 void umem_close(struct umem *u);
-// The frames view of it with freshly allocated (zeroed) descriptors; frames_close frees those.
+// The frames view of it with freshly allocated (zeroed) descriptors; umem_frames_close frees those.
 int umem_frames(const struct umem *u, struct frames *out);
 void umem_frames_close(struct frames *f);
 

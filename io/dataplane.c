@@ -299,7 +299,7 @@ static void await(struct dataplane *d, uint64_t number, bool tables)
 {
 	for (uint32_t a = 0; a < d->workers; a++)
 		worker_wake(d->worker[a]);
-	while (d->running && !all_seen(d, number, tables))
+	while (!all_seen(d, number, tables))
 		nap();
 }
 
@@ -312,22 +312,46 @@ static uint64_t lost_to_changes(const struct dataplane *d)
 	return n;
 }
 
+// The three steps of a change; between them every worker must have acknowledged.
+static struct revision *publish_trees(struct dataplane *d, struct config *config, struct problems *out)
+{
+	struct revision *next = revision_build(config, d->revision, d->ids_per_port - OTHER_IDS, out);
+
+	if (!next)
+		return NULL;
+	for (uint32_t a = 0; a < d->workers; a++)
+		atomic_store_explicit(&d->worker[a]->pause_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&d->trees, next, memory_order_release);
+	return next;
+}
+
+static void publish_tables(struct dataplane *d, struct revision *next)
+{
+	describe(d, next);
+	atomic_store_explicit(&d->tables, next, memory_order_release);
+}
+
+static void retire_previous(struct dataplane *d, struct revision *next)
+{
+	for (uint32_t p = 0; p < d->ports; p++) {
+		tree_change_free(next->port[p].change);
+		next->port[p].change = NULL;
+	}
+	revision_free(d->revision);
+	d->revision = next;
+}
+
 bool dataplane_apply(struct dataplane *d, struct config *config, struct dataplane_change *done, struct problems *out)
 {
 	nsec_t start = clock_now();
 	uint64_t lost = lost_to_changes(d), pause = 0;
-	struct revision *old = d->revision, *next = revision_build(config, old, d->ids_per_port - OTHER_IDS, out);
+	struct revision *next = publish_trees(d, config, out);
 
 	if (!next)
 		return false;
-	for (uint32_t a = 0; a < d->workers; a++)
-		atomic_store_explicit(&d->worker[a]->pause_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&d->trees, next, memory_order_release);
 	await(d, next->number, false);
-	describe(d, next);
-	atomic_store_explicit(&d->tables, next, memory_order_release);
+	publish_tables(d, next);
 	await(d, next->number, true);
-	d->revision = next;
 	for (uint32_t a = 0; a < d->workers; a++) {
 		uint64_t p = atomic_load_explicit(&d->worker[a]->pause_ns, memory_order_relaxed);
 
@@ -340,11 +364,7 @@ bool dataplane_apply(struct dataplane *d, struct config *config, struct dataplan
 		.lost = lost_to_changes(d) - lost,
 		.actions = next->actions,
 	};
-	for (uint32_t p = 0; p < d->ports; p++) {
-		tree_change_free(next->port[p].change);
-		next->port[p].change = NULL;
-	}
-	revision_free(old);
+	retire_previous(d, next);
 	counter_set(&d->stats->apply_ns, done->duration_ns);
 	counter_set(&d->stats->apply_pause_ns, done->pause_ns);
 	counter_set(&d->stats->apply_lost, done->lost);

@@ -24,7 +24,8 @@ struct dataplane_change {
 	uint32_t actions;
 };
 
-// Puts a configuration (taken over) in force: built aside, published, waited for. False with problems, and nothing changed.
+// Puts a configuration (taken over) in force: built aside, published, waited for (the threads must run). Its revision number
+// must be new. False with problems, and nothing changed.
 bool dataplane_apply(struct dataplane *d, struct config *config, struct dataplane_change *done, struct problems *out);
 
 // Link state of a port: packets to a port that is down are dropped, what is queued for it waits.

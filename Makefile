@@ -30,7 +30,7 @@ core_src := $(wildcard core/*.c)
 sched_src := $(wildcard sched/*.c)
 io_src := $(filter-out %.bpf.c,$(wildcard io/*.c))
 mgmt_src := $(filter-out mgmt/main.c,$(wildcard mgmt/*.c))
-objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
+objs = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 tools := $(patsubst tests/tools/%.c,$(BUILD)/tests/%,$(wildcard tests/tools/*.c))
@@ -52,11 +52,11 @@ $(BUILD)/lib%.a:
 weir_libs = $(BUILD)/libmgmt.a $(BUILD)/libio.a $(BUILD)/libsched.a $(BUILD)/libcore.a
 pure_libs = $(BUILD)/libsched.a $(BUILD)/libcore.a
 
-$(BUILD)/weir: $(BUILD)/mgmt/main.o $(weir_libs)
+$(BUILD)/weir: $(BUILD)/obj/mgmt/main.o $(weir_libs)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -69,30 +69,28 @@ $(BUILD)/xdp_object.h: $(BUILD)/xdp.bpf.o
 	$(call say,EMBED,$<)
 	$(Q){ echo '// made by make from io/xdp.bpf.c'; echo 'static const unsigned char xdp_object[] __attribute__((aligned(8))) = {'; \
 		od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};'; } > $@
-$(BUILD)/io/xdp.o: $(BUILD)/xdp_object.h
+$(BUILD)/obj/io/xdp.o: $(BUILD)/xdp_object.h
 
 # Unit tests link every layer; a test that includes a product .c to reach its statics names it, and the archive's
 # copy of that object is then not pulled in.
-$(BUILD)/tests/test_%: $(BUILD)/tests/unit/test_%.o $(weir_libs)
+$(BUILD)/tests/test_%: $(BUILD)/obj/tests/unit/test_%.o $(weir_libs)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -lm
-$(BUILD)/tests/sim: $(call objs,$(wildcard tests/sim/*.c)) $(pure_libs)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -lm
+$(BUILD)/tests/sim: $(call objs,$(wildcard tests/sim/*.c tests/oracle/*.c)) $(pure_libs)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ -lgmp -lm
-$(tools): $(BUILD)/tests/%: $(BUILD)/tests/tools/%.o
+$(BUILD)/tests/test_hfsc_oracle: $(BUILD)/obj/tests/oracle/hfsc_oracle.o
+$(BUILD)/tests/test_hfsc_oracle: LIBS += -lgmp
+$(tools): $(BUILD)/tests/%: $(BUILD)/obj/tests/tools/%.o
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
-$(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(weir_libs)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
+$(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(weir_libs)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(core_src) $(sched_src) $(io_src) $(mgmt_src) $(BUILD)/xdp_object.h
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) -g -O1 -fsanitize=fuzzer,address,undefined \
 		-pthread -o $@ $< $(core_src) $(sched_src) $(io_src) $(mgmt_src) $(LIBS) -lm
-
-$(BUILD)/tests/unit/%.o: tests/unit/%.c
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 check: tests
 	$(Q)tests/run.sh $(BUILD)

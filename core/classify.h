@@ -11,7 +11,7 @@ enum { RULES_MAX = 200000, RULE_ANY = -1, VLAN_NO_TAG = 0 };
 struct prefix {
 	uint8_t addr[16]; // network order; IPv4 in the first four bytes; bits beyond `len` are zero
 	uint8_t len;
-	uint8_t family;   // 0: anything matches, 4 or 6
+	uint8_t family; // 0: anything matches, 4 or 6
 };
 
 struct rule {
@@ -28,7 +28,8 @@ struct rule {
 struct classifier;
 
 // Compiles `n` rules (copied). The cost of a lookup grows with the number of different shapes among the rules (which
-// fields they look at and with what prefix lengths), not with the number of rules. NULL without memory.
+// fields they look at and with what prefix lengths), not with the number of rules; only rules that are equal in all but
+// a range of ports are compared one after the other. NULL without memory.
 struct classifier *classifier_new(const struct rule *rules, uint32_t n, uint32_t default_class);
 void classifier_free(struct classifier *c);
 

@@ -14,7 +14,8 @@ uint16_t csum_add(uint16_t sum, const void *data, uint32_t len);
 // True if *p (parsed, TCP or UDP, not a fragment) carries a partial checksum.
 bool csum_is_partial(const struct packet *p, const uint8_t *data);
 
-// Writes the complete TCP/UDP checksum into the frame.
+// Writes the complete TCP/UDP checksum into the frame. Leaves alone what has none: other protocols, fragments, UDP
+// whose field is 0; and packets whose pseudo header holds another address than the IP header (source routing).
 void csum_complete(const struct packet *p, uint8_t *data);
 
 // Sets ECN CE in the IPv4 (checksum updated, RFC 1624) or IPv6 header of a parsed frame with ECT set; returns

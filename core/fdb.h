@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// MAC addresses seen by one worker. Each worker writes only its own table and reads everybody's, so learning needs no lock.
+// MAC addresses seen by one worker. Each worker writes only its own table and reads everybody's, so learning needs no
+// lock.
 #ifndef CORE_FDB_H
 #define CORE_FDB_H
 
@@ -20,7 +21,7 @@ void fdb_forget_port(struct fdb *fdb, uint16_t port);
 
 // Any worker: the port where `mac` was seen last within `ageing` ns in any of the `n` tables; PORT_NONE if nowhere.
 uint16_t fdb_lookup(struct fdb *const *tables, uint32_t n, uint16_t bridge, uint16_t vid, const uint8_t mac[6],
-                    nsec_t now, nsec_t ageing);
+		    nsec_t now, nsec_t ageing);
 
 // Entries in use (for status; approximate while the owner works).
 uint32_t fdb_count(const struct fdb *fdb);

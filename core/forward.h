@@ -9,7 +9,7 @@
 enum { PORTS_MAX = 64, BRIDGES_MAX = 64, WORKERS_MAX = 64 };
 
 struct bridge {
-	uint16_t ports;          // members
+	uint16_t ports;           // members
 	uint16_t port[PORTS_MAX]; // their port indices
 	nsec_t ageing;
 };
@@ -33,6 +33,6 @@ struct verdict {
 // Decides for the parsed packet *p whose frame is at `data`, and learns its source address in `own`. `all` are the
 // `n` tables of all workers, own included. Writes neither packet nor frame.
 struct verdict forward(const struct forward_table *t, struct fdb *own, struct fdb *const *all, uint32_t n,
-                       const struct packet *p, const uint8_t *data, nsec_t now);
+		       const struct packet *p, const uint8_t *data, nsec_t now);
 
 #endif

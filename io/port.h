@@ -50,8 +50,16 @@ struct queue {
 	struct queue_stats *stats;
 	uint16_t port, index;     // port index; queue number on the device
 	int fd;                   // to poll for input; -1: none
-	uint32_t inflight_cap;    // bytes; set by the worker when a plan changes
+	uint32_t inflight_cap;    // frame bytes; 0: as many as the ring holds. Set by the worker when a plan changes
 	bool fix_checksums;       // the peer may hand over partial checksums
 };
+
+// The cap that tx_room honours: never below two full frames, or one that is larger than the cap would never leave.
+static inline uint32_t queue_inflight_cap(const struct queue *q)
+{
+	uint32_t least = 2u << q->frames->chunk_shift;
+
+	return !q->inflight_cap ? UINT32_MAX : q->inflight_cap < least ? least : q->inflight_cap;
+}
 
 #endif

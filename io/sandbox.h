@@ -10,11 +10,14 @@ enum sandbox_role {
 	SANDBOX_ENGINE, // moves packets: AF_XDP kicks, io_uring_enter, futex, memory, messages
 };
 
-// Drops to uid/gid nobody (if root), all capabilities, sets no_new_privs. 0 or -errno.
+// Drops to uid/gid nobody (if root), all capabilities, sets no_new_privs. 0 or -errno; -EPERM if another thread of the
+// process still has capabilities (a process that is not root must call it before it starts threads).
 int sandbox_drop_privileges(void);
-// Installs the seccomp filter of the role for all threads of the process; a forbidden call kills the process. 0 or -errno.
+// Installs the seccomp filter of the role for all threads of the process; a forbidden call kills the process. 0 or
+// -errno.
 int sandbox_enter(enum sandbox_role role);
-// Bounds of this process before it reads anything hostile: address space, CPU seconds, no core file. 0 or -errno.
+// Bounds of this process before it reads anything hostile: address space, CPU seconds (0: no such bound), no core file.
+// Call it before threads are started: it also keeps malloc from doing what the sandbox forbids. 0 or -errno.
 int sandbox_limit(uint64_t memory_bytes, uint32_t cpu_seconds);
 
 #endif

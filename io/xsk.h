@@ -19,7 +19,8 @@ struct xsk_info {
 
 // Parent: the registrations of one UMEM (one for zero-copy sockets, one for copy sockets).
 struct xsk_factory;
-struct xsk_factory *xsk_factory_new(const struct umem *u);
+// `u` must outlive it. Fill and completion rings have one size per registration: as the largest port of *c needs.
+struct xsk_factory *xsk_factory_new(const struct umem *u, const struct config *c);
 void xsk_factory_free(struct xsk_factory *f); // after all its sockets
 
 struct xsk_socket_handle; // a bound socket in the parent
@@ -29,6 +30,8 @@ struct xsk_socket_handle *xsk_bind(struct xsk_factory *f, const struct port_conf
                                    uint32_t port, uint32_t queue, bool generic, struct xsk_info *info,
                                    struct problems *out);
 int xsk_handle_fd(const struct xsk_socket_handle *h);
+// Closes the parent's end. All sockets of a registration are closed together: until the last one is, and until no other
+// process holds one, the kernel may keep their queues.
 void xsk_handle_close(struct xsk_socket_handle *h);
 
 // Engine: a queue on a passed descriptor (owned by the queue from here). NULL, with errno, if the rings can't be mapped.

@@ -10,8 +10,8 @@
 
 enum { CLASS_NAME_MAX = 48, CLASSES_MAX = 1 << 18, CLASS_DEPTH_MAX = 8 };
 
-#define RATE_MIN_BPS 1000ull           // 1 kbit/s
-#define RATE_MAX_BPS 400000000000ull   // 400 Gbit/s
+#define RATE_MIN_BPS 1000ull         // 1 kbit/s
+#define RATE_MAX_BPS 400000000000ull // 400 Gbit/s
 #define CURVE_D_MAX_NS (60 * NSEC_PER_SEC)
 
 // A service curve: slope m1 for the first d ns of a backlogged period, m2 after it. Absent if both slopes are 0.
@@ -61,16 +61,16 @@ struct wire {
 uint32_t wire_length(const struct wire *w, uint32_t len);
 
 struct plan {
-	uint64_t rate_bps;  // the port's rate; 0: unshaped, as fast as the port takes packets
-	nsec_t burst_ns;    // how far the shaper may catch up after it was polled late
+	uint64_t rate_bps; // the port's rate; 0: unshaped, as fast as the port takes packets
+	nsec_t burst_ns;   // how far the shaper may catch up after it was polled late
 	struct wire wire;
-	uint32_t mtu_wire;  // wire length of the port's largest frame
+	uint32_t mtu_wire; // wire length of the port's largest frame
 	uint32_t classes;
 	uint32_t default_class; // index of the leaf for everything unclassified
 	uint32_t id_limit;      // all ids are below it
 	uint64_t id_stamp;      // counts revisions of this shaper; see plan_carry_ids
 	struct class_conf *cls; // owned by the plan, as everything behind it
-	uint64_t *id_free_at;   // [id_limit] id_stamp from which a retired id may be used again, 0: in use or never used
+	uint64_t *id_free_at; // [id_limit] id_stamp from which a retired id may be used again, 0: in use or never used
 };
 
 // A plan with room for `classes`, zeroed; ids are 0..classes-1. NULL without memory. plan_free frees it (NULL is fine).
@@ -94,7 +94,10 @@ uint32_t plan_find(const struct plan *p, const char *name);
 
 // The rate a class can count on (its rt m2, or its ls share of what its parent can count on), and the CoDel target
 // that follows: max(configured, 1.5 x the time of the largest frame at that rate) (pitfall 2.33).
+// One class costs O(classes); plan_class_rates does all of them in O(classes): rate[p->classes]. False without memory.
 uint64_t plan_class_rate(const struct plan *p, uint32_t cls);
+bool plan_class_rates(const struct plan *p, uint64_t *rate);
 nsec_t plan_codel_target(const struct plan *p, uint32_t cls);
+nsec_t plan_codel_target_at(const struct plan *p, uint32_t cls, uint64_t rate_bps); // rate: plan_class_rate's answer
 
 #endif

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs the tests: tests/run.sh [--long | --sanitizer] [BUILD]
+#   (plain)      everything `make check` promises
+#   --long       the same with long loops (WEIR_LONG=1), and the fresh Debian roots
+#   --sanitizer  what makes sense under a sanitizer: unit tests, simulator, configuration goldens; no timing, no netns
+# A test is a command: exit 0 passed, 77 skipped (its last line is the reason), anything else failed (its output is
+# shown). A cmocka program is one test. The last line is `N passed, N failed, N skipped`; exit 1 if any failed or none ran.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+mode=plain
+case ${1-} in --long | --sanitizer) mode=${1#--}; shift ;; -*) echo "usage: tests/run.sh [--long|--sanitizer] [BUILD]" >&2; exit 2 ;; esac
+BUILD=${1:-build}
+export BUILD
+[ $mode = long ] && export WEIR_LONG=1
+LIMIT=120 # seconds a test may take, unless it says otherwise
+passed=0 failed=0 skipped=0
+out=$(mktemp) || exit 2
+trap 'rm -f "$out"' EXIT
+trap 'exit 130' INT TERM
+
+# test_ NAME SECONDS COMMAND...: the command runs with no input, in a process group of its own that ends with it.
+test_() {
+	local name=$1 limit=$2 rc start=$SECONDS
+	shift 2
+	timeout -k 15 "$limit" "$@" < /dev/null > "$out" 2>&1
+	rc=$?
+	case $rc in
+	0) passed=$((passed + 1)); printf 'PASS %s (%d s)\n' "$name" $((SECONDS - start)) ;;
+	77) skipped=$((skipped + 1)); printf 'SKIP %s (%s)\n' "$name" "$(tail -n 1 "$out")" ;;
+	*)
+		failed=$((failed + 1))
+		[ $rc = 124 ] || [ $rc = 137 ] && echo "timed out after $limit s" >> "$out"
+		[ $rc = 130 ] && exit 130
+		sed 's/^/    | /' "$out" | tail -n 200
+		printf 'FAIL %s (exit %d, %d s)\n' "$name" $rc $((SECONDS - start))
+		;;
+	esac
+}
+mustfail() { # a scenario whose expectation is wrong on purpose: the simulator must say so, with exit 1 and no crash
+	"$@"
+	local rc=$?
+	[ $rc = 1 ] || { echo "exit $rc, expected 1"; return 1; }
+}
+export -f mustfail
+
+[ $mode != sanitizer ] && test_ layers $LIMIT tests/layers.sh
+for source in tests/unit/test_*.c; do
+	[ -e "$source" ] || continue
+	name=$(basename "$source" .c)
+	test_ "unit/${name#test_}" $LIMIT "$BUILD/tests/$name"
+done
+for scenario in tests/sim/scenarios/*.sim; do
+	[ -e "$scenario" ] || continue
+	name=sim/$(basename "$scenario" .sim)
+	case $scenario in
+	*.mustfail.sim) test_ "$name" $LIMIT bash -c 'mustfail "$@"' - "$BUILD/tests/sim" "$scenario" ;;
+	*) test_ "$name" $LIMIT "$BUILD/tests/sim" "$scenario" ;;
+	esac
+done
+for runner in tests/*/run.sh; do # goldens and oracles that bring their own runner; netns and fuzz have their place below
+	case $runner in tests/netns/* | tests/fuzz/* | tests/sim/*) continue ;; esac
+	[ -e "$runner" ] && test_ "$(basename "$(dirname "$runner")")" 300 "$runner" "$BUILD"
+done
+test_ bad-input $LIMIT tests/bad-input.sh "$BUILD"
+if [ $mode != sanitizer ]; then
+	limit=$LIMIT
+	[ $mode = long ] && limit=600
+	for story in tests/netns/*.sh; do
+		case $story in */lib.sh | */run.sh) continue ;; esac
+		test_ "netns/$(basename "$story" .sh)" $limit "$story" "$BUILD"
+	done
+	test_ demo $LIMIT packaging/demo.sh --seconds 10
+fi
+[ $mode = long ] && test_ debootstrap 3000 tests/debootstrap.sh
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ] && [ $passed -gt 0 ]

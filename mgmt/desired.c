@@ -187,18 +187,27 @@ static void store_defaults(const struct walk *w, struct settings rows, void *dst
 
 static void read_object(struct walk *w, json_t *v, struct settings rows, void *dst);
 
+// Linux allows more in a device's name; it would end up in messages, logs and commands.
+static bool device_ok(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *c = name; *c; c++)
+		if (*c <= ' ' || *c > '~' || *c == '/' || *c == ':')
+			return false;
+	return len && len < DEVICE_MAX && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
 static void read_device(struct walk *w, const struct setting *s, const json_t *v, char *out)
 {
 	const char *name = json_string_value(v);
-	size_t len = name ? strlen(name) : 0;
 
 	if (!name)
 		refuse(w, s, v, "is of the wrong type");
-	else if (!len || len >= DEVICE_MAX || strpbrk(name, "/ :\t\n\r\v\f") || !strcmp(name, ".") ||
-		 !strcmp(name, ".."))
+	else if (!device_ok(name))
 		refuse(w, s, v, "is not the name of a device");
 	else
-		memcpy(out, name, len + 1);
+		memcpy(out, name, strlen(name) + 1);
 }
 
 static void read_curve(struct walk *w, const struct setting *s, json_t *v, struct curve *out)

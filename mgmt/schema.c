@@ -225,7 +225,7 @@ const char *setting_allowed(const struct setting *s, char *buf)
 	case SETTING_BOOL:
 		return "true, false";
 	case SETTING_DEVICE:
-		return "1 to 15 characters, none of them a space, \"/\" or \":\"";
+		return "1 to 15 ASCII characters, none of them a space, \"/\" or \":\"";
 	case SETTING_PORT:
 		return "name of a port";
 	case SETTING_CLASS:

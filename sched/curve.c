@@ -20,8 +20,8 @@ void service_make(struct service *s, const struct curve *c)
 	s->ns2 = slope_ns(c->m2_bps);
 	if (!c->d_ns || c->m1_bps == c->m2_bps)
 		return;
-	s->first = ns_to_bytes(c->d_ns, c->m1_bps);
-	// A first piece of less than a byte: nothing to gain from if it is the steep one, a plain delay if it is not.
+	s->first = (uint64_t)(((u128)c->d_ns * c->m1_bps << PART_SHIFT) / (8 * NSEC_PER_SEC));
+	// A first piece of next to nothing: no gain if it is the steep one, a plain delay if it is not.
 	if (!s->first && c->m1_bps > c->m2_bps)
 		return;
 	if (!s->first)
@@ -30,9 +30,17 @@ void service_make(struct service *s, const struct curve *c)
 	s->dx = c->d_ns;
 }
 
+static void time_run_part(struct cursor *c, uint64_t part, uint64_t slope)
+{
+	u128 sum = ((u128)part * slope >> PART_SHIFT) + c->frac;
+
+	c->x += (nsec_t)(sum >> SLOPE_SHIFT);
+	c->frac = (uint32_t)sum;
+}
+
 uint64_t cursor_run_first(struct cursor *c, const struct service *s, uint64_t bytes)
 {
-	uint64_t part = bytes < c->left ? bytes : c->left;
+	uint64_t parts = bytes << PART_SHIFT, beyond;
 
 	if (!bytes)
 		return 0;
@@ -41,23 +49,30 @@ uint64_t cursor_run_first(struct cursor *c, const struct service *s, uint64_t by
 		c->left = 0;
 		return bytes;
 	}
-	time_run(&c->x, &c->frac, part, s->ns1);
-	c->left -= part;
-	return bytes - part;
+	if (parts <= c->left) {
+		time_run_part(c, parts, s->ns1);
+		c->left -= parts;
+		return 0;
+	}
+	beyond = parts - c->left;
+	time_run_part(c, c->left, s->ns1);
+	time_run_part(c, beyond & ((1u << PART_SHIFT) - 1), s->ns2);
+	c->left = 0;
+	return beyond >> PART_SHIFT;
 }
 
-// Bytes of the first piece of the curve drawn from `at`, until it meets the old curve (concave, the old one behind).
+// Length of the first piece of the curve drawn from `at`, until it meets the old curve (concave, the old one behind).
 static uint64_t first_until_meeting(const struct cursor *c, const struct service *s, nsec_t at)
 {
 	nsec_t behind = at - c->x;
-	nsec_t bend = (nsec_t)(((u128)c->left * s->ns1) >> SLOPE_SHIFT);
-	u128 above, old_left; // bytes by which the old curve is above at `at`; what is left of its first piece there
+	nsec_t bend = (nsec_t)(((u128)c->left * s->ns1) >> (SLOPE_SHIFT + PART_SHIFT));
+	u128 above, old_left; // how far the old curve is above at `at`; what is left of its first piece there
 
 	if (behind < bend) {
-		above = ((u128)behind << SLOPE_SHIFT) / s->ns1;
+		above = ((u128)behind << (SLOPE_SHIFT + PART_SHIFT)) / s->ns1;
 		old_left = c->left - above;
 	} else {
-		above = c->left + ((u128)(behind - bend) << SLOPE_SHIFT) / s->ns2;
+		above = c->left + ((u128)(behind - bend) << (SLOPE_SHIFT + PART_SHIFT)) / s->ns2;
 		old_left = 0;
 	}
 	if (above >= s->first)

@@ -8,20 +8,21 @@
 
 #define SLOPE_SHIFT 32
 #define SLOPE_NEVER (1ull << 62)    // of a piece with rate 0: 8 bit/s, so that no product overflows
+#define PART_SHIFT 16               // bytes of a first piece have this many bits of fraction
 #define FIRST_IS_FLAT UINT64_MAX    // first piece with rate 0: it lasts dx and carries nothing
 
 // A curve as the scheduler computes with it. All zero: absent. Slopes are inverse, in 2^-32 ns per byte, rounded: the
 // relative error is below 1e-8 from 1 kbit/s to 400 Gbit/s, and the forward direction divides by the same number.
 struct service {
 	uint64_t ns1, ns2; // slope of the first and of the second piece
-	uint64_t first;    // bytes of the first piece; 0: linear
+	uint64_t first;    // length of the first piece, in 2^-16 bytes; 0: linear
 	nsec_t dx;         // duration of the first piece
 };
 
 // Where a runtime curve stands.
 struct cursor {
 	nsec_t x;      // when it reaches the service received so far
-	uint64_t left; // bytes of the first piece still to come, or FIRST_IS_FLAT
+	uint64_t left; // of the first piece, in 2^-16 bytes, or FIRST_IS_FLAT
 	uint32_t frac; // of x, in 2^-32 ns, so that rounding never accumulates
 };
 
@@ -47,7 +48,7 @@ static inline void time_run(nsec_t *x, uint32_t *frac, uint64_t bytes, uint64_t 
 	*frac = (uint32_t)sum;
 }
 
-// Moves through the first piece; returns the bytes that go beyond it.
+// Moves through the first piece; returns the whole bytes that go beyond it.
 uint64_t cursor_run_first(struct cursor *c, const struct service *s, uint64_t bytes);
 
 // The class received `bytes` more.

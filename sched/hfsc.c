@@ -115,7 +115,7 @@ static void ls_begin(struct tree *t, struct class *c, uint32_t slot, struct node
 		wait_begin(t, c, slot);
 }
 
-// One class on the way up: its virtual time and limit after `sent` bytes, then its place.
+// One class on the way up: its virtual time and limit after `sent` bytes that began to leave at `at`, then its place.
 static inline void ls_settle(struct tree *t, struct class *c, uint32_t slot, struct node *n, uint64_t sent, nsec_t at)
 {
 	bool active = class_active(t, c);
@@ -125,26 +125,25 @@ static inline void ls_settle(struct tree *t, struct class *c, uint32_t slot, str
 	if (sent && c->flags & (C_QUEUED | C_WAITING))
 		vt_run(t, c, n, sent);
 	if (c->flags & C_QUEUED) {
-		bool stays = active && fits(t, c);
-
-		if (stays && sent)
+		if (active && fits(t, c)) {
 			heap_down(&n->heap, t->pos_ls, t->pos_ls[slot], vt_key(c, slot), promoted, t);
-		if (stays)
 			return;
+		}
 		queue_leave(t, c, slot, n);
 		if (active)
 			wait_begin(t, c, slot);
 	} else if (c->flags & C_WAITING) {
-		if (!active)
-			wait_end(t, c, slot);
-		else if (sent)
+		if (active)
 			heap_down(&t->waiting, t->pos_ls, t->pos_ls[slot], heap_key_near(c->ul.x, t->clock, slot),
 				  promoted, t);
+		else
+			wait_end(t, c, slot);
 	} else if (active && c->flags & C_LS) {
 		ls_begin(t, c, slot, n, at);
 	}
 }
 
+// From a leaf upward: all of its ancestors if something was sent, else as far as activity changes.
 static void ls_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at)
 {
 	while (slot != ROOT_SLOT) {

@@ -290,20 +290,20 @@ static void check_leaf(const struct check *k, uint32_t i)
 	char text[TEXT], other[TEXT];
 
 	if (l->kind >= LEAF_KINDS) {
-		CLASS_ERROR(k, i, "queue", "kind %" PRIu32 " is unknown, allowed pfifo and fq_codel", l->kind);
+		CLASS_ERROR(k, i, "leaf", "kind %" PRIu32 " is unknown, allowed pfifo and fq_codel", l->kind);
 		return;
 	}
-	check_number(k, i, "queue/limit", l->limit_packets, 1, 1 << 20);
+	check_number(k, i, "leaf/limit", l->limit_packets, 1, 1 << 20);
 	if (l->kind != LEAF_FQ_CODEL)
 		return;
-	check_number(k, i, "queue/memory", l->limit_frames, 1, 1 << 24);
-	check_number(k, i, "queue/quantum", l->quantum, 64, 65535);
-	check_time(k, i, "queue/target", l->target_ns, NSEC_PER_USEC, AQM_TIME_MAX_NS);
-	check_time(k, i, "queue/interval", l->interval_ns, NSEC_PER_USEC, AQM_TIME_MAX_NS);
+	check_number(k, i, "leaf/memory", l->limit_frames, 1, 1 << 24);
+	check_number(k, i, "leaf/quantum", l->quantum, 64, 65535);
+	check_time(k, i, "leaf/target", l->target_ns, NSEC_PER_USEC, AQM_TIME_MAX_NS);
+	check_time(k, i, "leaf/interval", l->interval_ns, NSEC_PER_USEC, AQM_TIME_MAX_NS);
 	if (l->ce_threshold_ns != TIME_NEVER)
-		check_time(k, i, "queue/ce_threshold", l->ce_threshold_ns, 0, AQM_TIME_MAX_NS);
+		check_time(k, i, "leaf/ce_threshold", l->ce_threshold_ns, 0, AQM_TIME_MAX_NS);
 	if (l->target_ns > l->interval_ns)
-		CLASS_ERROR(k, i, "queue/target", "%s is above the interval of %s", time_text(text, l->target_ns),
+		CLASS_ERROR(k, i, "leaf/target", "%s is above the interval of %s", time_text(text, l->target_ns),
 			    time_text(other, l->interval_ns));
 }
 
@@ -332,7 +332,7 @@ static void check_inner(const struct check *k, uint32_t i)
 		CLASS_ERROR(k, i, "rt", "a guarantee on a class with %" PRIu32 " children, allowed on leaves only",
 			    k->children[i]);
 	if (c->leaf.kind != LEAF_NONE)
-		CLASS_ERROR(k, i, "queue", "a queue on a class with %" PRIu32 " children, allowed on leaves only",
+		CLASS_ERROR(k, i, "leaf", "a queue on a class with %" PRIu32 " children, allowed on leaves only",
 			    k->children[i]);
 	if (!curve_present(&c->ls))
 		CLASS_ERROR(k, i, "ls", "a class with children needs a share, or what they may borrow is 0");
@@ -357,9 +357,9 @@ static void check_class(const struct check *k, uint32_t i)
 	}
 	if (!curve_present(&c->rt) && !curve_present(&c->ls))
 		CLASS_ERROR(k, i, "", "neither a guarantee (rt) nor a share (ls): the class would never send");
-	if (c->leaf.kind == LEAF_NONE)
-		CLASS_ERROR(k, i, "queue", "a class without children needs a queue, allowed pfifo and fq_codel");
-	else
+	if (c->leaf.kind == LEAF_NONE && k->depth[i] != DEPTH_CYCLE)
+		CLASS_ERROR(k, i, "leaf", "a class without children needs a queue, allowed pfifo and fq_codel");
+	else if (c->leaf.kind != LEAF_NONE)
 		check_leaf(k, i);
 }
 

@@ -58,7 +58,7 @@ edited 'no default class' "del($S.default)" /shapers/right default
 edited 'default is an unknown class' "$S.default = \"nosuch\"" /shapers/right/default nosuch
 edited 'rt on an inner class' "$S.classes.b.parent = \"a\"" /shapers/right/classes/a rt
 edited 'ul without ls' "$S.classes.x = {rt: \"1mbit\", ul: \"2mbit\"}" /shapers/right/classes/x ls
-edited 'guarantees above the link' "$S.classes.b.rt = \"900mbit\"" /shapers/right 1gbit
+edited 'guarantees above the link' "$S.classes.b.rt = \"900mbit\"" /shapers/right "1 Gbit/s"
 edited 'rate 0' "$S.rate = 0" /shapers/right/rate 0 1kbit 400gbit
 edited 'rate -5' "$S.rate = -5" /shapers/right/rate -5 1kbit 400gbit
 edited 'rate 1e30' "$S.rate = 1e30" /shapers/right/rate 1kbit 400gbit

@@ -299,26 +299,35 @@ static void leave(struct oracle *o, struct ocls *c)
 }
 
 // Brings every class in line with what it holds and with the link clock; periods that begin with this begin at `at`.
-static void settle_at(struct oracle *o, const mpq_t at)
+static void settle_at(struct oracle *o, const mpq_t at, bool release)
 {
 	for (uint32_t k = 0; k + 1 < o->n; k++) {
 		uint32_t i = o->order[k];
 		struct ocls *c = &o->c[i];
 		bool active = c->virtual.present && (is_leaf(c) ? c->count > 0 : child_queued(o, i));
+		bool begins = active && !c->active;
 
-		if (active && !c->active)
+		if (begins)
 			begin(o, c, at);
 		c->active = active;
-		if (active && fits(o, c) && !c->queued)
+		if (active && fits(o, c) && !c->queued && (begins || release))
 			enter(o, c);
 		else if (c->queued && !(active && fits(o, c)))
 			leave(o, c);
 	}
 }
 
+// What follows from the packets sent.
 static void settle(struct oracle *o)
 {
-	settle_at(o, o->t);
+	settle_at(o, o->t, false);
+}
+
+// And the classes that waited for their upper limit and fit by now: they come in when the next packet is chosen.
+static void release(struct oracle *o)
+{
+	settle(o);
+	settle_at(o, o->t, true);
 }
 
 static void first_packet(struct oracle *o, uint32_t leaf, const mpq_t at)
@@ -359,7 +368,7 @@ void oracle_arrive(struct oracle *o, uint32_t cls, uint32_t len, uint64_t tag, n
 	o->backlog++;
 	if (c->count == 1)
 		first_packet(o, cls, o->at);
-	settle_at(o, o->at);
+	settle_at(o, o->at, false);
 }
 
 static uint32_t pick_rt(const struct oracle *o)
@@ -439,10 +448,10 @@ static void serve(struct oracle *o, uint32_t leaf, bool rt, struct oracle_sent *
 
 	*out = (struct oracle_sent){
 		leaf, len, head(c)->tag, rt, mpq_get_d(o->t), c->deadline.present ? mpq_get_d(c->d) : 0};
+	mpq_sub(o->a, o->t, o->burst);
 	mpq_set_ui(o->s, len, 1);
 	mpq_mul(o->s, o->s, o->byte_ns);
 	mpq_add(o->t, o->t, o->s);
-	mpq_sub(o->a, o->t, o->burst);
 	for (uint32_t i = leaf; i; i = o->c[i].parent) {
 		struct ocls *x = &o->c[i];
 
@@ -488,7 +497,7 @@ bool oracle_send(struct oracle *o, nsec_t now, struct oracle_sent *out)
 	do {
 		uint32_t leaf;
 
-		settle(o);
+		release(o);
 		leaf = pick_rt(o);
 		if (leaf) {
 			serve(o, leaf, true, out);
@@ -506,7 +515,7 @@ bool oracle_send(struct oracle *o, nsec_t now, struct oracle_sent *out)
 
 // --- following another scheduler --------------------------------------------------------------------------------
 
-// A scheduler with finite precision may see an event this much earlier or later than it is.
+// How long after a class fits again a scheduler may not have noticed yet.
 #define SLACK_NS 10000ull
 
 static void worse(double *worst, double value)
@@ -552,13 +561,20 @@ static double byte_time(const struct ocls *c)
 	return 1 / (m1 > 0 && m1 < m2 ? m1 : m2);
 }
 
-static void measure_rt(struct oracle *o, uint32_t leaf, uint32_t best)
+// A scheduler that counts whole bytes may see a leaf become eligible this many bytes of its curve early or late.
+#define ROUNDING_BYTES 2
+
+static void measure_rt(struct oracle *o, uint32_t leaf)
 {
 	const struct ocls *c = &o->c[leaf];
 
 	worse(&o->worst.rt_early, difference(o, c->e, o->t) / byte_time(c));
-	if (best)
-		worse(&o->worst.rt_order, difference(o, c->d, o->c[best].d) / (byte_time(c) + byte_time(&o->c[best])));
+	for (uint32_t i = 1; i < o->n; i++) {
+		const struct ocls *x = &o->c[i];
+
+		if (x->count && x->deadline.present && difference(o, o->t, x->e) > ROUNDING_BYTES * byte_time(x))
+			worse(&o->worst.rt_order, difference(o, c->d, x->d) / (byte_time(c) + byte_time(x)));
+	}
 }
 
 static void measure_limits(struct oracle *o, uint32_t leaf)
@@ -572,15 +588,6 @@ static void measure_limits(struct oracle *o, uint32_t leaf)
 		mpq_set_ui(o->b, c->total, 1);
 		worse(&o->worst.ul_excess, difference(o, o->b, o->a) / o->plan->mtu_wire);
 	}
-}
-
-static bool by_rt(const struct oracle *o, uint32_t leaf, uint32_t best, enum oracle_hint hint)
-{
-	const struct ocls *c = &o->c[leaf];
-
-	if (hint != ORACLE_GUESS || !c->deadline.present)
-		return hint == ORACLE_RT && c->deadline.present;
-	return best != 0 && mpq_cmp(c->e, o->t) <= 0;
 }
 
 void oracle_poll(struct oracle *o, nsec_t now)
@@ -597,7 +604,7 @@ static uint32_t advance(struct oracle *o, nsec_t now)
 	do {
 		uint32_t best;
 
-		settle(o);
+		release(o);
 		best = pick_rt(o);
 		if (best || pick_ls(o))
 			return best;
@@ -618,14 +625,22 @@ static void follow_ls(struct oracle *o, uint32_t leaf, uint32_t len, bool goes_o
 	o->block_bytes += len;
 }
 
-void oracle_follow(struct oracle *o, uint32_t leaf, enum oracle_hint hint, nsec_t now)
+void oracle_rests(struct oracle *o, nsec_t now)
+{
+	if (!o->backlog || mpq_cmp_ui(o->t, now, 1) > 0)
+		return;
+	if (advance(o, now) || pick_ls(o))
+		o->worst.idle++;
+}
+
+void oracle_follow(struct oracle *o, uint32_t leaf, bool rt, nsec_t now)
 {
 	struct ocls *c = &o->c[leaf];
 	struct oracle_sent sent;
 	uint32_t best, len;
-	bool rt, goes_on;
+	bool goes_on;
 
-	if (!c->count) {
+	if (!c->count || (rt && !c->deadline.present)) {
 		o->worst.unknown++;
 		return;
 	}
@@ -634,13 +649,12 @@ void oracle_follow(struct oracle *o, uint32_t leaf, enum oracle_hint hint, nsec_
 	// Inside a block by link-sharing nothing else is looked at; limits and places are settled when it ends.
 	goes_on = o->block_leaf == leaf && o->block_bytes + len <= o->plan->mtu_wire && !best;
 	if (!goes_on)
-		best = advance(o, now);
+		best = advance(o, now + 1); // the other one may have rounded the instant down
 	mpq_set_ui(o->a, now, 1);
 	worse(&o->worst.link_excess, difference(o, o->t, o->a));
 
-	rt = by_rt(o, leaf, best, hint);
 	if (rt) {
-		measure_rt(o, leaf, best);
+		measure_rt(o, leaf);
 		o->block_leaf = 0;
 		o->worst.rt_packets++;
 	} else {

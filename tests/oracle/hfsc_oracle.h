@@ -17,8 +17,6 @@ struct oracle_sent {
 	double start_ns, deadline_ns; // deadline: 0 without rt curve
 };
 
-enum oracle_hint { ORACLE_GUESS, ORACLE_RT, ORACLE_LS };
-
 // The worst seen since oracle_new; a perfect scheduler has 0 everywhere but in rt_late and ul_excess, which may reach 1.
 struct oracle_worst {
 	double rt_late;     // finish after the deadline, in times of a largest packet
@@ -28,7 +26,9 @@ struct oracle_worst {
 	double ls_lead;     // service ahead of the sibling most behind, largest packets (largest of all levels)
 	double ul_excess;   // above the upper limit, largest packets
 	double link_excess; // start after `now`, ns
-	uint64_t packets, rt_packets, unknown; // unknown: nothing could be sent by the rules, yet something was
+	uint64_t packets, rt_packets;
+	uint64_t idle;    // calls that ended although something was due
+	uint64_t unknown; // packets of an empty class, or by a criterion that the class has no curve for
 };
 
 // The plan must have passed plan_check, have a rate, and outlive the oracle. Aborts without memory.
@@ -40,9 +40,12 @@ void oracle_arrive(struct oracle *o, uint32_t cls, uint32_t len, uint64_t tag, n
 // Next packet whose turn has come by `now`; false if there is none.
 bool oracle_send(struct oracle *o, nsec_t now, struct oracle_sent *out);
 
-// Start of a dequeue call of the scheduler followed: ends blocks. Then each packet it returned, in order.
+// Start of a dequeue call of the scheduler followed: ends blocks. Then each packet it returned, in order, with the
+// criterion by which it was sent. The counters tell that of a call for one packet, or of a class that has one curve.
 void oracle_poll(struct oracle *o, nsec_t now);
-void oracle_follow(struct oracle *o, uint32_t cls, enum oracle_hint hint, nsec_t now);
+void oracle_follow(struct oracle *o, uint32_t cls, bool rt, nsec_t now);
+// The call returned less than it was asked for: nothing more may be due.
+void oracle_rests(struct oracle *o, nsec_t now);
 const struct oracle_worst *oracle_worst(const struct oracle *o);
 
 uint64_t oracle_bytes(const struct oracle *o, uint32_t cls); // served, of the class and all below it

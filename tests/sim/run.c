@@ -362,34 +362,31 @@ static void take_sent(struct run *x, struct tree_run *t, uint32_t i, nsec_t now)
 	packet_done(x, i, marked, now);
 }
 
-// The oracles' part of one dequeue call: ids are class indices there, as such a tree has one plan only.
-static void oracles(struct run *x, struct tree_run *t, const uint32_t *out, uint32_t n, uint32_t batch, nsec_t now)
+// The oracles' part of one dequeue call, of at most one packet so that the counters tell its criterion. Ids are class
+// indices here, as such a tree has one plan only.
+static void oracles(struct run *x, struct tree_run *t, const uint32_t *out, uint32_t n, nsec_t now)
 {
 	const struct plan *plan = x->s->tree[t - x->tree].plan[0];
 	struct oracle_sent sent;
 	struct oracle_result *o = &x->r->oracle;
-	uint64_t *in_call = zeroed(plan->classes, sizeof *in_call);
 
 	oracle_poll(t->follows, now);
-	for (uint32_t i = 0; i < n; i++)
-		in_call[x->pkt[out[i]].class_id]++;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t c = x->pkt[out[i]].class_id;
-		uint64_t rt = counter_read(&t->stats[c].rt_packets) - t->rt_seen[c];
+	if (n) {
+		uint32_t c = x->pkt[out[0]].class_id;
+		uint64_t rt = counter_read(&t->stats[c].rt_packets);
 
-		oracle_follow(t->follows, c, rt == 0 ? ORACLE_LS : rt == in_call[c] ? ORACLE_RT : ORACLE_GUESS, now);
+		oracle_follow(t->follows, c, rt > t->rt_seen[c], now);
+		t->rt_seen[c] = rt;
+	} else {
+		oracle_rests(t->follows, now);
 	}
-	for (uint32_t i = 0; i < n; i++)
-		t->rt_seen[x->pkt[out[i]].class_id] = counter_read(&t->stats[x->pkt[out[i]].class_id].rt_packets);
-	for (uint32_t i = 0; i < batch && oracle_send(t->alone, now, &sent); i++)
-		;
+	oracle_send(t->alone, now, &sent);
 	for (uint32_t c = 1; c < plan->classes; c++) {
 		double d = fabs((double)oracle_bytes(t->alone, c) - (double)oracle_bytes(t->follows, c));
 
 		if (d / plan->mtu_wire > o->service_diff)
 			o->service_diff = d / plan->mtu_wire;
 	}
-	free(in_call);
 }
 
 static void enqueue_arrived(struct run *x, struct tree_run *t, nsec_t now)
@@ -411,23 +408,34 @@ static void enqueue_arrived(struct run *x, struct tree_run *t, nsec_t now)
 	take_freed(x, t, &freed, now);
 }
 
-// One turn of the worker's loop; number of packets that left.
+// One call for at most `room` packets; number of packets that left.
+static uint32_t take(struct run *x, struct tree_run *t, uint32_t room, nsec_t now)
+{
+	struct pkt_list freed = {0};
+	uint32_t out[BATCH_MAX], n;
+
+	n = tree_dequeue(t->tree, out, room, 1u << 30, now, &freed);
+	take_freed(x, t, &freed, now);
+	if (n > room)
+		broken(x, "dequeue returned %u packets, room was %u", n, room);
+	if (t->follows)
+		oracles(x, t, out, n, now);
+	for (uint32_t i = 0; i < n; i++)
+		take_sent(x, t, out[i], now);
+	return n;
+}
+
+// One turn of the worker's loop: what has arrived, then a batch, which oracles need packet by packet.
 static uint32_t turn(struct run *x, struct tree_run *t, nsec_t now)
 {
-	uint32_t batch = x->s->tree[t - x->tree].batch, n;
-	struct pkt_list freed = {0};
-	uint32_t out[BATCH_MAX];
+	uint32_t batch = x->s->tree[t - x->tree].batch, n = 0;
 
 	if (t->arrivals)
 		enqueue_arrived(x, t, now);
-	n = tree_dequeue(t->tree, out, batch, 1u << 30, now, &freed);
-	take_freed(x, t, &freed, now);
-	if (n > batch)
-		broken(x, "dequeue returned %u packets, room was %u", n, batch);
-	if (t->follows)
-		oracles(x, t, out, n, batch, now);
-	for (uint32_t i = 0; i < n; i++)
-		take_sent(x, t, out[i], now);
+	if (!t->follows)
+		n = take(x, t, batch, now);
+	while (t->follows && n < batch && take(x, t, 1, now))
+		n++;
 	for (uint32_t i = 0; i < x->wants; i++)
 		refill_greedy(x, x->wanting[i], now);
 	x->wants = 0;
@@ -642,7 +650,7 @@ static void end_tree(struct run *x, uint32_t i)
 		o->rt_late = fmax(o->rt_late, w->rt_late);
 		o->ls_lead = fmax(o->ls_lead, w->ls_lead);
 		o->ul_excess = fmax(o->ul_excess, w->ul_excess);
-		o->unknown += w->unknown;
+		o->unknown += w->unknown + w->idle;
 	}
 	// What is still queued comes back when the tree goes, and then every descriptor must be accounted for.
 	tree_free(t->tree, &left);

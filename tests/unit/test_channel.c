@@ -110,7 +110,7 @@ static void test_descriptor(void **state)
 
 static void test_hostile(void **state)
 {
-	uint8_t good[MSG_MAX];
+	uint8_t good[MSG_MAX], longest[MSG_MAX], body[MSG_BODY_MAX] = {0};
 	size_t n = msg_pack(good, 1, "body", 4);
 	int before = open_fds();
 	struct message m;
@@ -125,7 +125,8 @@ static void test_hostile(void **state)
 		send_raw("damaged", 7, fds);
 		assert_int_equal(channel_receive(end[1], &m), -EBADMSG);
 		assert_int_equal(m.fd, -1);
-		send_raw(good, MSG_MAX + 1, fds); // longer than any message: truncated on receipt
+		msg_pack(longest, 1, body, sizeof body);
+		send_raw(longest, MSG_MAX + 1, fds); // truncated on receipt, to what would be a message
 		assert_int_equal(channel_receive(end[1], &m), -EBADMSG);
 		assert_int_equal(open_fds(), before);
 	}

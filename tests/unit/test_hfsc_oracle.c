@@ -139,8 +139,8 @@ static void by_hand_convex(void **state)
 static void by_hand_upper_limit(void **state)
 {
 	static const struct expected e[] = {{1, 0, 0}, {1, 10000, 0}, {1, 20000, 0}};
-	// Not called for 80 us, with a catch-up of 20: f was 10,000 and counts as 61,000 when the first packet is out.
-	static const struct expected late[] = {{1, 80000, 0}, {1, 81000, 0}, {1, 82000, 0}, {1, 91000, 0}};
+	// Not called for 80 us, with a catch-up of 20: f was 10,000 and counts as 60,000 when the first packet goes.
+	static const struct expected late[] = {{1, 80000, 0}, {1, 81000, 0}, {1, 82000, 0}, {1, 90000, 0}};
 	struct plan *p = flat_plan(1);
 	struct oracle *o;
 
@@ -196,7 +196,7 @@ static void follower_sees_errors(void **state)
 	arrive(o, 1, 5, 1000, 0);
 	arrive(o, 2, 5, 1000, 0);
 	for (int i = 0; i < 5; i++)
-		oracle_follow(o, 1, ORACLE_LS, 100000);
+		oracle_follow(o, 1, false, 100000);
 	assert_true(oracle_worst(o)->ls_lead > 3.9);
 	oracle_free(o);
 	p->cls[1].rt = p->cls[2].rt = line(4 * GBIT);
@@ -204,7 +204,7 @@ static void follower_sees_errors(void **state)
 	arrive(o, 1, 3, 1000, 0);
 	arrive(o, 2, 3, 1000, 0);
 	for (int i = 0; i < 6; i++)
-		oracle_follow(o, i < 3 ? 1 : 2, ORACLE_RT, 100000);
+		oracle_follow(o, i < 3 ? 1 : 2, true, 100000);
 	assert_true(oracle_worst(o)->rt_late > 1.9);
 	assert_true(oracle_worst(o)->rt_early > 900);
 	oracle_free(o);
@@ -262,7 +262,8 @@ static bool plan_good(const struct plan *p)
 	return good;
 }
 
-static struct plan *random_plan(void)
+// One criterion a leaf: each packet's criterion is then known even when many come in one call.
+static struct plan *random_plan(bool one_criterion)
 {
 	static const uint64_t rates[] = {1000000, 10000000, 100000000, GBIT, 10 * GBIT};
 	uint32_t inner = (uint32_t)below(6), leaves = 2 + (uint32_t)below(chance(20) ? 63 : 10);
@@ -292,9 +293,9 @@ static struct plan *random_plan(void)
 		struct class_conf *c = put(p, i, first <= inner ? first : (uint32_t)below(inner + 1));
 
 		make_leaf(c);
-		if (chance(85))
+		if (chance(one_criterion ? 60 : 85))
 			c->ls = random_curve(p->rate_bps / (1 + below(20)), 25, packet_ns);
-		if (chance(50) || !curve_present(&c->ls))
+		if ((!one_criterion && chance(50)) || !curve_present(&c->ls))
 			c->rt = random_curve(p->rate_bps / leaves / (1 + below(3)), 50, packet_ns);
 		if (curve_present(&c->ls) && chance(20))
 			c->ul = random_curve(p->rate_bps / (1 + below(15)), 20, packet_ns);
@@ -374,19 +375,18 @@ static uint32_t depth_of(const struct plan *p, uint32_t c)
 static uint32_t departures(struct world *w, nsec_t now)
 {
 	struct pkt_list freed = {0};
-	uint32_t out[32], n, in_call[128] = {0};
+	uint32_t out[32], n;
 	struct oracle_sent sent;
 
 	n = tree_dequeue(w->tree, out, w->batch, 1u << 30, now, &freed);
 	assert_int_equal(freed.count, 0);
 	oracle_poll(w->follows, now);
-	for (uint32_t i = 0; i < n; i++)
-		in_call[w->pkt[out[i]].class_id]++;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t c = w->pkt[out[i]].class_id;
-		uint64_t rt = counter_read(&w->stats[c].rt_packets) - w->rt_seen[c];
+		bool rt = counter_read(&w->stats[c].rt_packets) > w->rt_seen[c];
 
-		oracle_follow(w->follows, c, !rt ? ORACLE_LS : rt == in_call[c] ? ORACLE_RT : ORACLE_GUESS, now);
+		w->rt_seen[c] += rt;
+		oracle_follow(w->follows, c, rt, now);
 		if (w->loud) {
 			const struct oracle_worst *o = oracle_worst(w->follows);
 
@@ -400,10 +400,12 @@ static uint32_t departures(struct world *w, nsec_t now)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t c = w->pkt[out[i]].class_id;
 
-		w->rt_seen[c] = counter_read(&w->stats[c].rt_packets);
+		assert_int_equal(w->rt_seen[c], counter_read(&w->stats[c].rt_packets));
 		w->free[w->frees++] = out[i];
 		w->queued[c]--;
 	}
+	if (n < w->batch)
+		oracle_rests(w->follows, now);
 	for (uint32_t i = 0; i < w->batch && oracle_send(w->alone, now, &sent); i++)
 		;
 	for (uint32_t c = 1; c < w->plan->classes; c++) {
@@ -469,12 +471,14 @@ static void one_tree(uint64_t seed, bool loud, struct worst_of_all *all)
 	const struct oracle_worst *o;
 	nsec_t now, packet_ns;
 	uint64_t ignored;
+	uint32_t batch;
 
 	random_state = seed * 7919;
-	plan = random_plan();
+	batch = chance(50) ? 1 : 32;
+	plan = random_plan(batch > 1);
 	w = world_new(plan);
 	w->loud = loud;
-	w->batch = chance(50) ? 1 : 32;
+	w->batch = batch;
 	packet_ns = bytes_to_ns(MTU, plan->rate_bps);
 	now = 1000 + below(NSEC_PER_SEC);
 	for (uint32_t c = 1; c < plan->classes; c++)
@@ -515,6 +519,7 @@ static void one_tree(uint64_t seed, bool loud, struct worst_of_all *all)
 	all->o.packets += o->packets;
 	all->o.rt_packets += o->rt_packets;
 	all->o.unknown += o->unknown;
+	all->o.idle += o->idle;
 	if (o->unknown)
 		print_message("seed %llu: %llu packets that no rule explains\n", (unsigned long long)seed,
 			      (unsigned long long)o->unknown);
@@ -541,14 +546,17 @@ static void random_trees(void **state)
 	print_message("service apart %.4f packets a level (seed %llu)\n", all.service_diff,
 		      (unsigned long long)all.seed_diff);
 	print_message(
-		"order %.2f bytes, early %.2f bytes, rt missed %.2f bytes, link early %.2f ns, unexplained %llu\n",
-		all.o.rt_order, all.o.rt_early, all.o.rt_missed, all.o.link_excess, (unsigned long long)all.o.unknown);
+		"order %.2f bytes, early %.2f bytes, rt missed %.2f bytes, link early %.2f ns, idle %llu, unexplained %llu\n",
+		all.o.rt_order, all.o.rt_early, all.o.rt_missed, all.o.link_excess, (unsigned long long)all.o.idle,
+		(unsigned long long)all.o.unknown);
 	assert_true(all.o.rt_packets > 100 || loud);
+	assert_true(all.o.rt_order <= 2 && all.o.rt_early <= 2 && all.o.rt_missed <= 2);
 	assert_true(all.o.rt_late <= 1.001);
 	assert_true(all.o.ls_lead <= 1.001);
 	assert_true(all.o.ul_excess <= 1.001);
-	assert_true(all.o.link_excess <= 2);
+	assert_true(all.o.link_excess <= 1000); // of up to a minute: the clock's rounding, well below 1e-6
 	assert_int_equal(all.o.unknown, 0);
+	assert_int_equal(all.o.idle, 0);
 }
 
 int main(int argc, char **argv)

@@ -123,7 +123,7 @@ static void shape_of_the_tree(void **state)
 	expect(p, 1, 0, "/shapers/wan/default", "\"inner\" has children");
 	p = good_plan();
 	p->cls[A].parent = p->cls[B].parent = ROOT;
-	expect(p, 1, 1, "/shapers/wan/classes/inner/queue", "needs a queue"); // and c has less of a share now
+	expect(p, 1, 1, "/shapers/wan/classes/inner/leaf", "needs a queue"); // and c has less of a share now
 	p = plan_new(1);
 	put(p, ROOT, "root", 0);
 	expect(p, 2, 0, "/shapers/wan/classes", "no class below its root");
@@ -165,7 +165,7 @@ static void kinds_of_classes(void **state)
 	expect(p, 1, 0, "/shapers/wan/classes/inner/rt", "on a class with 2 children");
 	p = good_plan();
 	p->cls[INNER].leaf = fq_codel;
-	expect(p, 1, 0, "/shapers/wan/classes/inner/queue", "on a class with 2 children");
+	expect(p, 1, 0, "/shapers/wan/classes/inner/leaf", "on a class with 2 children");
 	p = good_plan();
 	p->cls[INNER].ls = line(0);
 	expect(p, 1, 1, "/shapers/wan/classes/inner/ls",
@@ -179,10 +179,10 @@ static void kinds_of_classes(void **state)
 	expect(p, 1, 0, "/shapers/wan/classes/b", "would never send");
 	p = good_plan();
 	p->cls[B].leaf.kind = LEAF_NONE;
-	expect(p, 1, 0, "/shapers/wan/classes/b/queue", "needs a queue");
+	expect(p, 1, 0, "/shapers/wan/classes/b/leaf", "needs a queue");
 	p = good_plan();
 	p->cls[B].leaf.kind = 77;
-	expect(p, 1, 0, "/shapers/wan/classes/b/queue", "kind 77");
+	expect(p, 1, 0, "/shapers/wan/classes/b/leaf", "kind 77");
 	p = good_plan();
 	p->cls[ROOT].ls = line(MBIT);
 	expect(p, 1, 0, "/shapers/wan", "root has a curve");
@@ -231,7 +231,7 @@ static void ranges(void **state)
 	p->cls[B].leaf.limit_packets = 0;
 	p->cls[B].leaf.limit_frames = 1u << 30;
 	p->cls[B].leaf.target_ns = 200 * MS;
-	expect(p, 4, 0, "/shapers/wan/classes/b/queue/target", "200 ms is above the interval of 100 ms");
+	expect(p, 4, 0, "/shapers/wan/classes/b/leaf/target", "200 ms is above the interval of 100 ms");
 	p = good_plan();
 	p->cls[B].id = 6;
 	expect(p, 1, 0, "/shapers/wan/classes/b", "id 6 is out of range, allowed below 6");

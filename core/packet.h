@@ -18,8 +18,7 @@ enum packet_flags {
 	PKT_VLAN = 1u << 0,        // `vlan` holds the outermost tag as it is in the frame
 	PKT_FRAGMENT = 1u << 1,    // any fragment: ports are not looked at, so that all pieces of a datagram share a flow
 	PKT_L4 = 1u << 2,          // l4 is the offset of a complete TCP, UDP or ICMP header
-	PKT_CSUM_PARTIAL = 1u << 3, // L4 checksum field holds only the sum of the pseudo header (see csum.h)
-	PKT_MARK_CE = 1u << 4,     // a scheduler asks for ECN CE; written into the frame just before TX
+	PKT_MARK_CE = 1u << 3,     // a scheduler asks for ECN CE; written into the frame just before TX
 };
 
 struct packet {

@@ -112,6 +112,16 @@ static void describe(struct dataplane *d, const struct revision *r)
 	atomic_store(&s->revision, r->number);
 }
 
+// Counters outlive an engine that died; what its queues held does not.
+static void forget_backlogs(struct stats *s)
+{
+	for (uint32_t i = 0; i < STATS_CLASSES_MAX; i++)
+		if (s->class_info[i].name[0]) {
+			counter_set(&s->class_stats[i].backlog_packets, 0);
+			counter_set(&s->class_stats[i].backlog_bytes, 0);
+		}
+}
+
 void dataplane_publish(struct dataplane *d)
 {
 	counter_set(&d->stats->frames_total, d->frames.count - 1);
@@ -270,6 +280,7 @@ struct dataplane *dataplane_new(struct config *config, const struct frames *fram
 	}
 	stats->workers = d->workers;
 	stats->ports = d->ports;
+	forget_backlogs(stats);
 	describe(d, d->revision);
 	dataplane_publish(d);
 	return d;

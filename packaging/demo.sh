@@ -40,15 +40,13 @@ EARLY='([.queues[].rx_dropped] + [.ports[].program_misses] | add)'
 
 start() {
 	lab_up 2
-	# The receiver's part of the stack runs beside the receiver, not on the worker's CPU inside its transmit calls.
-	at right sh -c 'for q in /sys/class/net/r0/queues/rx-*/rps_cpus; do echo 1 > $q; done' 2> /dev/null
 	config "$WORK/demo.json"
 	weir_start "$WORK/demo.json"
 	wait_until 10 'the first ping' ping_once
 }
 
 measure() {
-	job right "$TOOLS/udprecv" --cpu 0 --warmup $((WARMUP + 1)) --seconds "$seconds" --json "${PORTS[@]}" > "$WORK/recv" 2> "$WORK/recv.err"
+	job right "$TOOLS/udprecv" --cpu 0 --gather 500 --warmup $((WARMUP + 1)) --seconds "$seconds" --json "${PORTS[@]}" > "$WORK/recv" 2> "$WORK/recv.err"
 	local recv=$job send ping
 	wait_until 5 'the receiver listens' grep -q listening "$WORK/recv.err"
 	local drops0
@@ -113,7 +111,7 @@ judge() {
 }
 
 live() {
-	job right "$TOOLS/udprecv" --cpu 0 --interval 1000 "${PORTS[@]}" > "$WORK/recv" 2> "$WORK/recv.err"
+	job right "$TOOLS/udprecv" --cpu 0 --gather 500 --interval 1000 "${PORTS[@]}" > "$WORK/recv" 2> "$WORK/recv.err"
 	wait_until 5 'the receiver listens' grep -q listening "$WORK/recv.err"
 	job left "$TOOLS/udpsend" --cpu 0 --seconds 86400 $TARGET "${rates[@]}" > "$WORK/send"
 	echo '{}' > "$WORK/ping"

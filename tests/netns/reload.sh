@@ -13,7 +13,7 @@ fixed_neighbours
 config "$WORK/c.json"
 weir_start "$WORK/c.json"
 shaper=$(jq -r '.shapers | keys[0]' "$WORK/c.json")
-job right "$TOOLS/udprecv" --cpu 0 --interval 20 10194 10196 10197 > "$WORK/recv" 2> "$WORK/recv.err"
+job right "$TOOLS/udprecv" --cpu 0 --gather 500 --interval 20 10194 10196 10197 > "$WORK/recv" 2> "$WORK/recv.err"
 recv=$job
 wait_until 5 'the receiver listens' grep -q listening "$WORK/recv.err"
 job left "$TOOLS/udpsend" --cpu 0 --seconds 100 198.18.0.2 10194=1gbit 10196=1gbit 10197=1gbit > "$WORK/send"

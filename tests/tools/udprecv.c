@@ -4,6 +4,9 @@
 // With --interval it prints a line a window and port, `window END_NS PORT PACKETS MBIT`, and on SIGUSR1 a line
 // `mark NS`, both in CLOCK_MONOTONIC: a test changes something, marks the instant, and reads off when the new rate
 // was there. Rates count frame bytes, as the shaper does.
+//
+// --gather US lets datagrams gather that long before they are read: a wake-up for each of 80,000 a second costs more
+// than all the reading, on a CPU that the senders need. Delays then come out up to that much longer.
 
 #include "tests/tools/tool.h"
 
@@ -14,7 +17,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-enum { PORTS_MAX = 64, BATCH = 64, HEAD = sizeof(struct probe) };
+enum { PORTS_MAX = 64, BATCH = 64, ROUNDS_MAX = 16, HEAD = sizeof(struct probe) };
 
 struct port {
 	int port;
@@ -86,10 +89,12 @@ static void drain(int i)
 						    .msg_name = &from[k],
 						    .msg_namelen = sizeof(from[k])}};
 	}
-	int n = recvmmsg(polls[i].fd, m, BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
-	uint64_t now = now_ns();
-	for (int k = 0; k < n; k++)
-		take(&ports[i], &heads[k], m[k].msg_len, &from[k], now);
+	for (int n = BATCH, rounds = 0; n == BATCH && rounds < ROUNDS_MAX; rounds++) {
+		n = recvmmsg(polls[i].fd, m, BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
+		uint64_t now = now_ns();
+		for (int k = 0; k < n; k++)
+			take(&ports[i], &heads[k], m[k].msg_len, &from[k], now);
+	}
 }
 
 static double mbit(uint64_t bytes, uint64_t ns)
@@ -109,7 +114,7 @@ static void close_window(uint64_t start, uint64_t now)
 }
 
 // Receives until `end`; a window every `interval` ns (0: none).
-static void receive(uint64_t end, uint64_t interval)
+static void receive(uint64_t end, uint64_t interval, uint64_t gather)
 {
 	uint64_t window = now_ns(), now;
 	while ((now = now_ns()) < end && !stopped) {
@@ -129,6 +134,10 @@ static void receive(uint64_t end, uint64_t interval)
 		for (int i = 0; i < count; i++)
 			if (polls[i].revents & POLLIN)
 				drain(i);
+		if (gather) {
+			struct timespec pause = {0, (long)gather};
+			nanosleep(&pause, NULL);
+		}
 	}
 }
 
@@ -155,7 +164,7 @@ static void report(uint64_t ns, bool json)
 
 static void __attribute__((noreturn)) usage(void)
 {
-	fputs("usage: udprecv [--seconds S] [--warmup S] [--interval MS] [--cpu N] [--json] PORT...\n"
+	fputs("usage: udprecv [--seconds S] [--warmup S] [--interval MS] [--gather US] [--cpu N] [--json] PORT...\n"
 	      "  counts for S seconds after the warm-up, or until SIGTERM; SIGUSR1 prints a mark\n",
 	      stderr);
 	exit(2);
@@ -164,10 +173,15 @@ static void __attribute__((noreturn)) usage(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"seconds", 1, NULL, 's'}, {"warmup", 1, NULL, 'w'}, {"interval", 1, NULL, 'i'},
-		{"cpu", 1, NULL, 'c'},     {"json", 0, NULL, 'j'},   {0},
+		{"seconds", 1, NULL, 's'},
+		{"warmup", 1, NULL, 'w'},
+		{"interval", 1, NULL, 'i'},
+		{"gather", 1, NULL, 'g'},
+		{"cpu", 1, NULL, 'c'},
+		{"json", 0, NULL, 'j'},
+		{0},
 	};
-	double seconds = 3600, warmup = 0, interval = 0;
+	double seconds = 3600, warmup = 0, interval = 0, gather = 0;
 	bool json = false;
 	for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
 		if (o == 's')
@@ -176,6 +190,8 @@ int main(int argc, char **argv)
 			warmup = number("--warmup", optarg, 0, 3600);
 		else if (o == 'i')
 			interval = number("--interval", optarg, 1, 60000);
+		else if (o == 'g')
+			gather = number("--gather", optarg, 0, 100000) * 1000;
 		else if (o == 'c')
 			pin_to_cpu((int)number("--cpu", optarg, 0, CPU_SETSIZE - 1));
 		else if (o == 'j')
@@ -195,12 +211,12 @@ int main(int argc, char **argv)
 	signal(SIGUSR1, on_signal);
 	fprintf(stderr, "udprecv: listening\n");
 	if (warmup > 0) {
-		receive(now_ns() + (uint64_t)(warmup * 1e9), 0);
+		receive(now_ns() + (uint64_t)(warmup * 1e9), 0, (uint64_t)gather);
 		for (int i = 0; i < count; i++)
 			ports[i] = (struct port){.port = ports[i].port};
 	}
 	uint64_t start = now_ns();
-	receive(start + (uint64_t)(seconds * 1e9), (uint64_t)(interval * 1e6));
+	receive(start + (uint64_t)(seconds * 1e9), (uint64_t)(interval * 1e6), (uint64_t)gather);
 	report(now_ns() - start, json);
 	return 0;
 }

@@ -28,7 +28,7 @@ struct flow {
 };
 
 static size_t size = 1472;
-static unsigned burst = 8;
+static unsigned burst = 16;
 static bool segment = true;
 static volatile sig_atomic_t stopped;
 static uint8_t payload[BURST_MAX * 9000];

@@ -37,9 +37,9 @@
 #include "mgmt/supervise.h"
 
 #define LOCK_NS (5 * NSEC_PER_SEC)
-#define COUNT_NS (1 * NSEC_PER_SEC)  // between two readings of the programs' counters
-#define RETRY_NS (1 * NSEC_PER_SEC)  // until sockets are tried again
-#define END_NS (500 * NSEC_PER_MSEC) // from STOPPED to the end of the process
+#define COUNT_NS (1 * NSEC_PER_SEC)    // between two readings of the programs' counters
+#define RETRY_NS (200 * NSEC_PER_MSEC) // until sockets are tried again
+#define END_NS (500 * NSEC_PER_MSEC)   // from STOPPED to the end of the process
 
 enum { ALARMS_A_SECOND = 5, MESSAGES_A_ROUND = 64 };
 

@@ -25,7 +25,7 @@
 #define STOP_NS (3 * NSEC_PER_SEC)
 #define QUICK_NS (10 * NSEC_PER_SEC)
 #define DELAY_MIN_NS (250 * NSEC_PER_MSEC)
-#define DELAY_MAX_NS (2 * NSEC_PER_SEC) // with binding and start on top, forwarding again is a matter of less than 5 s
+#define DELAY_MAX_NS (1 * NSEC_PER_SEC) // even with a slow bind (2 s) on top, forwarding is back within 5 s
 
 enum { QUICK_DEATHS = 5 };
 

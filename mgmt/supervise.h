@@ -35,7 +35,7 @@ void engine_stop(struct engine *e);
 int engine_end(struct engine *e, nsec_t patience);
 
 // An engine died at `now`: how long to wait before the next one is started. 0, unless it is at least the sixth in a row
-// that did not live for 10 s: then up to 2 s.
+// that did not live for 10 s: then up to 1 s.
 nsec_t engine_restart_delay(struct engine *e, nsec_t now);
 
 #endif

@@ -48,7 +48,7 @@ start() {
 measure() {
 	job right "$TOOLS/udprecv" --cpu 0 --gather 500 --warmup $((WARMUP + 1)) --seconds "$seconds" --json "${PORTS[@]}" > "$WORK/recv" 2> "$WORK/recv.err"
 	local recv=$job send ping
-	wait_until 5 'the receiver listens' grep -q listening "$WORK/recv.err"
+	listening "$WORK/recv.err"
 	local drops0
 	drops0=$(device_drops)
 	weir_status > "$WORK/status0"
@@ -112,7 +112,7 @@ judge() {
 
 live() {
 	job right "$TOOLS/udprecv" --cpu 0 --gather 500 --interval 1000 "${PORTS[@]}" > "$WORK/recv" 2> "$WORK/recv.err"
-	wait_until 5 'the receiver listens' grep -q listening "$WORK/recv.err"
+	listening "$WORK/recv.err"
 	job left "$TOOLS/udpsend" --cpu 0 --seconds 86400 $TARGET "${rates[@]}" > "$WORK/send"
 	echo '{}' > "$WORK/ping"
 	local home='' columns before now

@@ -185,18 +185,6 @@ bool class_forgettable(struct tree *t, uint32_t slot, nsec_t now)
 	return hfsc_forgettable(t, c, now) && (c->flags & C_INNER || leaf_forgettable(t, slot, now));
 }
 
-void class_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at)
-{
-	struct class *c = &t->cls[slot];
-
-	hfsc_sync(t, slot, sent, at);
-	class_weigh(t, slot);
-	if (!(c->flags & C_INNER)) {
-		counter_set(&class_stats_of(t, c)->backlog_packets, c->packets);
-		counter_set(&class_stats_of(t, c)->backlog_bytes, c->bytes);
-	}
-}
-
 void class_refat(struct tree *t, uint32_t slot, uint32_t bucket)
 {
 	struct class *c = &t->cls[slot];

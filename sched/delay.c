@@ -5,18 +5,6 @@
 
 enum { QUARTER_NS = 250 }; // a quarter of the first octave's start
 
-uint32_t delay_bucket(nsec_t delay)
-{
-	uint64_t quarters = delay / QUARTER_NS;
-	uint32_t octave, bucket;
-
-	if (quarters < 4)
-		return 0;
-	octave = 61 - (uint32_t)__builtin_clzll(quarters);
-	bucket = 1 + 4 * octave + (uint32_t)(quarters >> octave & 3);
-	return bucket < DELAY_BUCKETS ? bucket : DELAY_BUCKETS - 1;
-}
-
 nsec_t delay_bucket_floor(uint32_t bucket)
 {
 	return bucket ? (uint64_t)(4 + (bucket - 1) % 4) * QUARTER_NS << (bucket - 1) / 4 : 0;

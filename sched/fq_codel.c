@@ -615,17 +615,13 @@ void fq_codel_enqueue(struct tree *t, uint32_t slot, uint32_t i, struct pkt_list
 		fq_codel_drop(t, slot, freed);
 }
 
-// Whether packet i, just taken from a queue that holds `left` bytes, is to be sent; if not, it is gone.
-static bool passes(struct tree *t, struct class *c, struct codel *codel, uint8_t *alert, uint32_t i, uint64_t left,
-                   nsec_t now, struct pkt_list *freed)
+// A packet that waited long, or whose queue is on alert.
+static bool passes_codel(struct tree *t, struct class *c, struct codel *codel, uint8_t *alert, uint32_t i,
+                         uint64_t left, nsec_t now, struct pkt_list *freed)
 {
-	const struct queue_conf *q = &t->queue[c->queue];
 	const struct packet *p = &t->pkt[i];
-	nsec_t sojourn = packet_sojourn(p, now);
 
-	if (likely(sojourn < q->watch && !*alert))
-		return true;
-	switch (codel_judge(codel, &q->codel, now, sojourn, left, packet_ect(p))) {
+	switch (codel_judge(codel, &t->queue[c->queue].codel, now, packet_sojourn(p, now), left, packet_ect(p))) {
 	case CODEL_DROP:
 		leaf_discard(t, c, i, DROP_CODEL, freed);
 		*alert = 1;
@@ -638,6 +634,15 @@ static bool passes(struct tree *t, struct class *c, struct codel *codel, uint8_t
 	}
 	*alert = codel_alert(codel);
 	return true;
+}
+
+// Whether packet i, just taken from a queue that holds `left` bytes, is to be sent; if not, it is gone.
+static inline bool passes(struct tree *t, struct class *c, struct codel *codel, uint8_t *alert, uint32_t i,
+                          uint64_t left, nsec_t now, struct pkt_list *freed)
+{
+	if (likely(packet_sojourn(&t->pkt[i], now) < t->queue[c->queue].watch && !*alert))
+		return true;
+	return passes_codel(t, c, codel, alert, i, left, now, freed);
 }
 
 static uint32_t record_dequeue(struct tree *t, struct class *c, nsec_t now, struct pkt_list *freed)

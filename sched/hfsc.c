@@ -23,10 +23,13 @@ static inline void promoted(const void *arg, uint32_t place, uint32_t slot)
 {
 	const struct tree *t = arg;
 
-	if (place <= 4)
+	if (place <= 4) {
 		__builtin_prefetch(&t->pkt[t->cls[slot].head]);
-	else if (place <= 20)
+		__builtin_prefetch(&t->stats[t->cls[slot].id], 1);
+	} else if (place <= 20) {
 		__builtin_prefetch(&t->cls[slot], 1);
+		__builtin_prefetch(&t->cls[slot].hash, 1);
+	}
 }
 
 static inline void promoted_rt(const void *arg, uint32_t place, uint32_t slot)
@@ -235,7 +238,7 @@ static void rt_begin(struct tree *t, struct class *c, nsec_t at)
 	}
 }
 
-static void rt_sync(struct tree *t, struct class *c, uint32_t slot, nsec_t at)
+static void rt_sync(struct tree *t, struct class *c, uint32_t slot, uint64_t sent, nsec_t at)
 {
 	bool active = class_active(t, c);
 
@@ -253,6 +256,8 @@ static void rt_sync(struct tree *t, struct class *c, uint32_t slot, nsec_t at)
 	}
 	if (c->d_head != c->head)
 		rt_deadline(t, c);
+	else if (!sent)
+		return;
 	if (c->flags & C_LATER)
 		return; // e moves with service alone, and service takes eligible leaves
 	if (time_before(t->clock, c->e)) {
@@ -298,11 +303,6 @@ bool hfsc_rt_goes_on(const struct tree *t, const struct class *c)
 	return t->eligible.n == 1 || heap_less(heap_key_near(c->d, t->clock, 0), heap_second(&t->eligible));
 }
 
-bool hfsc_rt_waits(const struct tree *t)
-{
-	return t->eligible.n || heap_due(&t->ineligible, t->clock);
-}
-
 // --- both ------------------------------------------------------------------------------------------------------
 
 void hfsc_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at)
@@ -310,7 +310,7 @@ void hfsc_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at)
 	struct class *c = &t->cls[slot];
 
 	if (c->flags & C_RT)
-		rt_sync(t, c, slot, at);
+		rt_sync(t, c, slot, sent, at);
 	// Most packets find their class active and leave it so.
 	if (!sent && c->flags & (C_QUEUED | C_WAITING) && class_active(t, c))
 		return;

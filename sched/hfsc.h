@@ -14,10 +14,10 @@ void hfsc_rt_sent(struct tree *t, struct class *c, uint32_t len);
 // Whether the leaf served by real time may send its next packet, without a new pick, and pick would choose it.
 bool hfsc_rt_goes_on(const struct tree *t, const struct class *c);
 // Whether a leaf became eligible, which ends a visit by link-sharing.
-bool hfsc_rt_waits(const struct tree *t);
-
-// class_sync for this discipline.
-void hfsc_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at);
+static inline bool hfsc_rt_waits(const struct tree *t)
+{
+	return t->eligible.n || heap_due(&t->ineligible, t->clock);
+}
 
 // When something can be sent, if nothing arrives (the tree is not empty); not before the link's clock.
 nsec_t hfsc_next_due(const struct tree *t);

@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Dispatch to the leaf disciplines. Two of them, known at compile time: a switch the compiler can see through.
+// What all leaf disciplines have in common, beside the two calls per packet in leaf.h.
 #include "sched/leaf.h"
-
-#include <stddef.h>
-
-void leaf_enqueue(struct tree *t, uint32_t slot, uint32_t i, struct pkt_list *freed)
-{
-	if (t->cls[slot].kind == LEAF_FQ_CODEL)
-		fq_codel_enqueue(t, slot, i, freed);
-	else
-		pfifo_enqueue(t, slot, i, freed);
-}
-
-uint32_t leaf_dequeue(struct tree *t, uint32_t slot, nsec_t now, struct pkt_list *freed)
-{
-	if (t->cls[slot].kind == LEAF_FQ_CODEL)
-		return fq_codel_dequeue(t, slot, now, freed);
-	return pfifo_dequeue(t, slot);
-}
 
 void leaf_drop(struct tree *t, uint32_t slot, struct pkt_list *freed)
 {

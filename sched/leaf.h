@@ -10,10 +10,6 @@
 struct flow_store *flow_store_new(uint32_t packets, uint32_t classes);
 void flow_store_free(struct flow_store *s);
 
-// Queues packet i; if the class then exceeds its limit, packets from the head of its fattest flow go to `freed`.
-void leaf_enqueue(struct tree *t, uint32_t slot, uint32_t i, struct pkt_list *freed);
-// Takes the next packet; those that the AQM drops before it go to `freed`. PKT_NONE if none was left.
-uint32_t leaf_dequeue(struct tree *t, uint32_t slot, nsec_t now, struct pkt_list *freed);
 // Drops one packet from the head of the fattest flow (the class is not empty).
 void leaf_drop(struct tree *t, uint32_t slot, struct pkt_list *freed);
 // Moves all packets to `out`, each flow in order, and forgets all flows.
@@ -33,6 +29,23 @@ const char *fq_codel_check(const struct tree *t, uint32_t slot);
 void pfifo_enqueue(struct tree *t, uint32_t slot, uint32_t i, struct pkt_list *freed);
 uint32_t pfifo_dequeue(struct tree *t, uint32_t slot);
 void pfifo_drain(struct tree *t, uint32_t slot, struct pkt_list *out);
+
+// Queues packet i; if the class then exceeds its limit, packets from the head of its fattest flow go to `freed`.
+static inline void leaf_enqueue(struct tree *t, uint32_t slot, uint32_t i, struct pkt_list *freed)
+{
+	if (t->cls[slot].kind == LEAF_FQ_CODEL)
+		fq_codel_enqueue(t, slot, i, freed);
+	else
+		pfifo_enqueue(t, slot, i, freed);
+}
+
+// Takes the next packet; those that the AQM drops before it go to `freed`. PKT_NONE if none was left.
+static inline uint32_t leaf_dequeue(struct tree *t, uint32_t slot, nsec_t now, struct pkt_list *freed)
+{
+	if (t->cls[slot].kind == LEAF_FQ_CODEL)
+		return fq_codel_dequeue(t, slot, now, freed);
+	return pfifo_dequeue(t, slot);
+}
 
 // Length of the packet that goes next (the class is not empty).
 static inline uint32_t leaf_head_len(const struct tree *t, const struct class *c)

@@ -22,20 +22,33 @@
 
 enum { TREE_SLICE = 64, CODEL_DROPS_MAX = 64, DELAY_BUCKETS = 96 };
 
-// Counters of one class, in memory the caller provides (shared with readers); one writer, the tree's owner.
+// Counters of one class, in memory the caller provides (shared with readers); one writer, the tree's owner. What each
+// packet touches comes first, in one cache line if the memory is aligned to lines.
 struct class_stats {
 	counter_t enq_packets, enq_bytes;   // accepted by tree_enqueue, wire bytes
-	counter_t sent_packets, sent_bytes; // handed out by tree_dequeue
-	counter_t drop_full, drop_codel, drop_reconfigured;
-	counter_t marked;                   // ECN CE asked for
 	counter_t backlog_packets, backlog_bytes;
+	counter_t sent_packets, sent_bytes; // handed out by tree_dequeue
 	counter_t rt_packets;               // of the sent ones: by the real-time criterion
+	counter_t marked;                   // ECN CE asked for
+	counter_t drop_full, drop_codel, drop_reconfigured;
 	counter_t flow_overflow;            // packets that shared a flow queue because the slab was full
 	counter_t delay[DELAY_BUCKETS];     // arrival to dequeue, see delay_bucket()
+	counter_t spare[4];                 // to whole cache lines
 };
+static_assert(sizeof(struct class_stats) % CACHE_LINE == 0, "whole cache lines");
 
 // Histogram bucket of a delay: four per octave from 1 us (bucket 0: below 1 us) to 2^24 us. Lower bound of a bucket, ns.
-uint32_t delay_bucket(nsec_t delay);
+static inline uint32_t delay_bucket(nsec_t delay)
+{
+	uint64_t quarters = delay / 250; // of the first octave's start
+	uint32_t octave, bucket;
+
+	if (quarters < 4)
+		return 0;
+	octave = 61 - (uint32_t)__builtin_clzll(quarters);
+	bucket = 1 + 4 * octave + (uint32_t)(quarters >> octave & 3);
+	return bucket < DELAY_BUCKETS ? bucket : DELAY_BUCKETS - 1;
+}
 nsec_t delay_bucket_floor(uint32_t bucket);
 // Delay below which `permille` of the counted packets were (upper bound of that bucket), 0 if none were counted.
 nsec_t delay_quantile(const counter_t delay[DELAY_BUCKETS], uint32_t permille);

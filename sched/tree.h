@@ -193,11 +193,6 @@ void class_close(struct tree *t, uint32_t slot);
 // Whether a new record would behave no differently from this one.
 bool class_forgettable(struct tree *t, uint32_t slot, nsec_t now);
 
-// Brings all that depends on a leaf's backlog in line with it, after each operation on the leaf: `sent` bytes were
-// handed out by it from `at` on, or its packets changed otherwise and a backlogged period that begins with this begins
-// at `at`. May be called at any time; without a change it does nothing.
-void class_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at);
-
 // Order of shedding: moves the class to the bucket of its backlog.
 void class_refat(struct tree *t, uint32_t slot, uint32_t bucket);
 static inline void class_weigh(struct tree *t, uint32_t slot)
@@ -208,6 +203,24 @@ static inline void class_weigh(struct tree *t, uint32_t slot)
 
 	if (unlikely(bucket != c->fat))
 		class_refat(t, slot, bucket < FAT_BUCKETS ? bucket : FAT_BUCKETS - 1);
+}
+
+// The inner discipline's part of class_sync.
+void hfsc_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at);
+
+// Brings all that depends on a leaf's backlog in line with it, after each operation on the leaf: `sent` bytes were
+// handed out by it from `at` on, or its packets changed otherwise and a backlogged period that begins with this begins
+// at `at`. May be called at any time; without a change it does nothing.
+static inline void class_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at)
+{
+	struct class *c = &t->cls[slot];
+
+	hfsc_sync(t, slot, sent, at);
+	if (c->flags & C_INNER)
+		return;
+	class_weigh(t, slot);
+	counter_set(&class_stats_of(t, c)->backlog_packets, c->packets);
+	counter_set(&class_stats_of(t, c)->backlog_bytes, c->bytes);
 }
 
 #endif

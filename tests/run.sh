@@ -57,10 +57,7 @@ for scenario in tests/sim/scenarios/*.sim; do
 	*) test_ "$name" $LIMIT "$BUILD/tests/sim" "$scenario" ;;
 	esac
 done
-for runner in tests/*/run.sh; do # goldens and oracles that bring their own runner; netns and fuzz have their place below
-	case $runner in tests/netns/* | tests/fuzz/* | tests/sim/*) continue ;; esac
-	[ -e "$runner" ] && test_ "$(basename "$(dirname "$runner")")" 300 "$runner" "$BUILD"
-done
+[ -e tests/conf/run.sh ] && test_ conf 300 tests/conf/run.sh "$BUILD/weir"
 test_ bad-input $LIMIT tests/bad-input.sh "$BUILD"
 if [ $mode != sanitizer ]; then
 	limit=$LIMIT

@@ -16,7 +16,7 @@ weir_start "$WORK/c.json"
 A=020000000a01 B=020000000b01 C=020000000c01 NOBODY=0200000000ff ALL=ffffffffffff
 for h in left:l0 right:r0 third:x0; do
 	job "${h%:*}" "$TOOLS/rawframe" listen "${h#*:}" > "$WORK/${h%:*}" 2> "$WORK/${h%:*}.err"
-	wait_until 5 "${h%:*} listens" grep -q listening "$WORK/${h%:*}.err"
+	listening "$WORK/${h%:*}.err"
 done
 n=0
 # sends FROM DST SRC EXPECTED...: a frame with a number of its own; it must arrive once at each EXPECTED and nowhere else

@@ -14,7 +14,7 @@ wait_until 10 'ping' ping_once
 modes=$(weir_state '[.. | .mode? // empty] | unique | join(" ")')
 [ "$modes" = generic ] || fail "mode in use: '$modes', expected generic"
 job right iperf3 -s --forceflush > "$WORK/server" 2>&1
-wait_until 5 'the iperf3 server listens' grep -q listening "$WORK/server"
+listening "$WORK/server"
 for way in '' -R; do
 	at left timeout 20 iperf3 -c 198.18.0.2 $way -t 2 -J > "$WORK/iperf" || fail "iperf3 $way: $(jq -r '.error // empty' "$WORK/iperf")"
 	mbit=$(jq '.end.sum_received.bits_per_second / 1e6 | floor' "$WORK/iperf")

@@ -83,6 +83,14 @@ job() { # NAMESPACE COMMAND...: in the background; its pid is in $job. Redirecti
 	job=$!
 	jobs_+=("$job")
 }
+listening() { # FILE: waits until the tool whose output goes there says that it listens
+	local i
+	for ((i = 0; i < 250; i++)); do
+		grep -q listening "$1" && return
+		sleep 0.02
+	done
+	fail "a tool does not listen within 5 s: $(tail -n 1 "$1")"
+}
 veth() { # NAMESPACE DEVICE NAMESPACE DEVICE QUEUES
 	ip -n "weir-$1-$$" link add "$2" numtxqueues "$5" numrxqueues "$5" type veth \
 		peer name "$4" numtxqueues "$5" numrxqueues "$5" netns "weir-$3-$$" || fail "veth pair $2 - $4"

@@ -12,7 +12,7 @@ wait_until 10 'ping over IPv6' ping_once left $V6
 errors() { at "$1" nstat -asz TcpInCsumErrors UdpInCsumErrors Udp6InCsumErrors 2> /dev/null | awk '!/^#/ { n += $2 } END { print n + 0 }'; }
 
 job right iperf3 -s --forceflush > "$WORK/server" 2>&1
-wait_until 5 'the iperf3 server listens' grep -q listening "$WORK/server"
+listening "$WORK/server"
 for way in '' -R; do
 	for to in 198.18.0.2 $V6; do
 		at left timeout 20 iperf3 -c $to $way -t 3 -J > "$WORK/iperf" || fail "iperf3 $way to $to: $(jq -r '.error // empty' "$WORK/iperf")"
@@ -24,7 +24,7 @@ done
 for to in 198.18.0.2 $V6; do
 	job right "$TOOLS/udprecv" --seconds 20 --json 5001 > "$WORK/recv" 2> "$WORK/recv.err"
 	recv=$job
-	wait_until 5 'the receiver listens' grep -q listening "$WORK/recv.err"
+	listening "$WORK/recv.err"
 	sent=$(at left "$TOOLS/udpsend" --no-gso --size 8900 --burst 1 --seconds 1 --json $to 5001=200pps | jq '.ports[0].sent')
 	sleep 0.2 # the last datagrams' way; the count below must be exact
 	kill -TERM "$recv"

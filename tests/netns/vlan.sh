@@ -7,7 +7,7 @@ lab_up 1
 config "$WORK/c.json" "$UNSHAPED | .ports.left.queues = 1 | .ports.right.queues = 1"
 weir_start "$WORK/c.json"
 job right "$TOOLS/rawframe" listen r0 > "$WORK/right" 2> "$WORK/right.err"
-wait_until 5 'the receiver listens' grep -q listening "$WORK/right.err"
+listening "$WORK/right.err"
 ADDR=0200000000020200000000a1
 UDP=080045000024000140004011aea0c6120001c612000227d227d2001000000102030405060708
 TAIL=$(printf '%040d' 1)

@@ -515,6 +515,9 @@ bool oracle_send(struct oracle *o, nsec_t now, struct oracle_sent *out)
 
 // --- following another scheduler --------------------------------------------------------------------------------
 
+// A scheduler that counts whole nanoseconds may see an instant this much early.
+#define ROUNDING_NS 3
+
 // How long after a class fits again a scheduler may not have noticed yet.
 #define SLACK_NS 10000ull
 
@@ -649,7 +652,7 @@ void oracle_follow(struct oracle *o, uint32_t leaf, bool rt, nsec_t now)
 	// Inside a block by link-sharing nothing else is looked at; limits and places are settled when it ends.
 	goes_on = o->block_leaf == leaf && o->block_bytes + len <= o->plan->mtu_wire && !best;
 	if (!goes_on)
-		best = advance(o, now + 1); // the other one may have rounded the instant down
+		best = advance(o, now + ROUNDING_NS);
 	mpq_set_ui(o->a, now, 1);
 	worse(&o->worst.link_excess, difference(o, o->t, o->a));
 

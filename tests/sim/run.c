@@ -170,9 +170,10 @@ static uint32_t emit(struct run *x, uint32_t source, uint32_t flow, nsec_t now)
 	uint64_t hash = (uint64_t)source << 32 | (flow + 1);
 	uint32_t i;
 
-	x->r->cls[q->cls].offered_packets++;
+	x->r->source[source].offered++;
 	if (!x->frees) {
 		x->r->cls[q->cls].drops[DROP_NO_FRAMES]++;
+		x->r->source[source].drops[DROP_NO_FRAMES]++;
 		return 0;
 	}
 	i = x->free[--x->frees];
@@ -324,6 +325,7 @@ static void take_freed(struct run *x, struct tree_run *t, struct pkt_list *freed
 		if (t->follows)
 			broken(x, "a packet was dropped; the oracle follows trees without drops only");
 		x->r->cls[x->meta[i].cls].drops[reason]++;
+		x->r->source[x->meta[i].source].drops[reason]++;
 		t->dropped++;
 		packet_done(x, i, true, now);
 	}
@@ -358,7 +360,7 @@ static void take_sent(struct run *x, struct tree_run *t, uint32_t i, nsec_t now)
 	digest(x->r, now);
 	digest(x->r, (uint64_t)m->source << 40 | (uint64_t)m->flow << 20 | x->pkt[i].wire_len);
 	digest(x->r, m->seq);
-	watch_sent(x->w, m->cls, x->pkt[i].wire_len, x->pkt[i].arrival, now);
+	watch_sent(x->w, m->source, x->pkt[i].wire_len, x->pkt[i].arrival, now);
 	packet_done(x, i, marked, now);
 }
 
@@ -592,6 +594,7 @@ static void start(struct run *x)
 	x->tree = zeroed(s->trees, sizeof *x->tree);
 	x->source = zeroed(s->sources + 1, sizeof *x->source); // the last one is the workers' jitter
 	x->r->cls = zeroed(s->classes, sizeof *x->r->cls);
+	x->r->source = zeroed(s->sources, sizeof *x->r->source);
 	for (uint32_t i = 0; i <= s->sources; i++)
 		x->source[i].random = s->seed * 0x2545f4914f6cdd1dull + i;
 	for (uint32_t i = 0; i < s->trees; i++)
@@ -712,4 +715,5 @@ void run(const struct scenario *s, struct watch *w, struct result *r)
 void result_free(struct result *r)
 {
 	free(r->cls);
+	free(r->source);
 }

@@ -407,6 +407,7 @@ static void draft_edit(struct reader *r, struct draft *d, const struct change *c
 		return;
 	}
 	if (accept(r, "remove")) {
+		accept(r, "class");
 		name(r, n, "a class");
 		i = draft_find(d, n);
 		if (i == UINT32_MAX || i == 0)
@@ -712,11 +713,29 @@ static double expect_value(struct reader *r, const struct sim_expect *e, const c
 	}
 }
 
+// A class, or "source NAME": that source's packets in its class.
+static void expect_class(struct reader *r, struct sim_expect *e)
+{
+	const char *w;
+
+	if (!accept(r, "source")) {
+		e->cls = class_named(r, word(r, "a class"));
+		return;
+	}
+	w = word(r, "a source");
+	for (e->source = 0; e->source < r->s->sources; e->source++)
+		if (!strcmp(r->s->source[e->source].name, w))
+			break;
+	if (e->source == r->s->sources)
+		fail(r, "there is no source \"%s\" above this line", w);
+	e->cls = r->s->source[e->source].cls;
+}
+
 static void expect_class_or_all(struct reader *r, struct sim_expect *e)
 {
 	e->cls = UINT32_MAX;
 	if (!accept(r, "all"))
-		e->cls = class_named(r, word(r, "a class or \"all\""));
+		expect_class(r, e);
 }
 
 static void expect_subject(struct reader *r, struct sim_expect *e)
@@ -743,7 +762,7 @@ static void expect_subject(struct reader *r, struct sim_expect *e)
 			e->drop = DROP_NONE;
 		break;
 	case EXPECT_DELAY:
-		e->cls = class_named(r, word(r, "a class"));
+		expect_class(r, e);
 		w = word(r, "a quantile");
 		if (!strcmp(w, "max"))
 			e->permille = 1000;
@@ -784,7 +803,11 @@ static void statement_expect(struct reader *r)
 		     w);
 	s->expect = grow(s->expect, s->expects, sizeof *s->expect);
 	e = &s->expect[s->expects++];
-	*e = (struct sim_expect){.line = r->line, .kind = expect_names[k].kind, .cls = UINT32_MAX, .to = TIME_NEVER};
+	*e = (struct sim_expect){.line = r->line,
+				 .kind = expect_names[k].kind,
+				 .cls = UINT32_MAX,
+				 .source = UINT32_MAX,
+				 .to = TIME_NEVER};
 	snprintf(e->text, sizeof e->text, "%.*s", (int)sizeof e->text - 1, r->text);
 	expect_subject(r, e);
 	if (e->kind == EXPECT_DIGEST) {

@@ -70,6 +70,7 @@ struct sim_expect {
 	char text[256];
 	uint32_t line, kind, compare;
 	uint32_t cls, tree;      // UINT32_MAX: all
+	uint32_t source;         // only this one's packets, UINT32_MAX: all
 	double value, tolerance; // in the unit of its kind; tolerance relative
 	double permille;         // delay
 	uint32_t drop;           // enum drop_reason, DROP_NONE: any
@@ -96,8 +97,12 @@ struct scenario {
 struct scenario *scenario_read(const char *file);
 void scenario_free(struct scenario *s);
 
+struct source_result {
+	uint64_t offered, drops[DROP_REASON_COUNT];
+};
+
 struct class_result {
-	uint64_t packets, bytes, offered_packets, drops[DROP_REASON_COUNT], marks;
+	uint64_t packets, bytes, drops[DROP_REASON_COUNT], marks;
 	nsec_t p50, p99; // of the scheduler's own histogram
 };
 
@@ -108,7 +113,8 @@ struct oracle_result {
 };
 
 struct result {
-	struct class_result *cls; // [classes]
+	struct class_result *cls;     // [classes]
+	struct source_result *source; // [sources]
 	struct oracle_result oracle;
 	uint64_t digest, packets;
 	char broken[256]; // an invariant that did not hold, "" if all did
@@ -118,7 +124,7 @@ struct result {
 struct watch;
 struct watch *watch_new(const struct scenario *s);
 void watch_free(struct watch *w);
-void watch_sent(struct watch *w, uint32_t cls, uint32_t bytes, nsec_t arrival, nsec_t now);
+void watch_sent(struct watch *w, uint32_t source, uint32_t bytes, nsec_t arrival, nsec_t now);
 // Judges and prints one line per expectation; number of failures.
 uint32_t watch_judge(struct watch *w, const struct result *r, const struct result *again);
 

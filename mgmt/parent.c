@@ -375,8 +375,14 @@ static void serve_signals(struct parent *p)
 
 static void count(struct parent *p)
 {
-	for (uint32_t i = 0; i < p->ports->count; i++)
-		counter_set(&p->stats->port[i].program_misses, xdp_misses(p->ports->port[i].program));
+	for (uint32_t i = 0; i < p->ports->count; i++) {
+		const struct port *port = &p->ports->port[i];
+		uint64_t lost;
+
+		counter_set(&p->stats->port[i].program_misses, xdp_misses(port->program));
+		if (!netdev_lost(port->device.ifindex, &lost) && lost >= port->lost_before)
+			counter_set(&p->stats->port[i].device_dropped, lost - port->lost_before);
+	}
 	if (p->alarms_hidden)
 		say("and %u more messages of the engine", p->alarms_hidden);
 	p->alarms = p->alarms_hidden = 0;

@@ -31,6 +31,7 @@ static bool take(struct port *port, struct problems *out)
 {
 	struct problems notes = {0};
 
+	netdev_lost(port->device.ifindex, &port->lost_before);
 	port->saved = netdev_take(port->conf.device, &notes);
 	report(&notes, &port->conf, out);
 	return port->saved;

@@ -15,6 +15,7 @@ struct port {
 	struct netdev_saved *saved;
 	struct xdp_port *program;
 	bool generic;
+	uint64_t lost_before; // netdev_lost when it was opened
 	bool up; // has carrier, as far as the parent knows
 	struct xsk_socket_handle *socket[QUEUES_MAX];
 	struct xsk_info info[QUEUES_MAX];

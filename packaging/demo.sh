@@ -35,9 +35,6 @@ for p in "${PORTS[@]}"; do rates+=("$p=1gbit"); done
 
 # Frames that did not fit the port's ring (the kernel counts them at the sending end of a veth pair).
 device_drops() { at left cat /sys/class/net/l0/statistics/tx_dropped; }
-# What a status says was lost before any class was known.
-EARLY='([.queues[].rx_dropped] + [.ports[].program_misses] | add)'
-
 start() {
 	lab_up 2
 	config "$WORK/demo.json"
@@ -72,9 +69,10 @@ judge() {
 	jq -n -r --slurpfile recv "$WORK/recv" --slurpfile send "$WORK/send" --slurpfile ping "$WORK/ping" \
 		--slurpfile s0 "$WORK/status0" --slurpfile s1 "$WORK/status1" --slurpfile drops "$WORK/drops" \
 		--arg shaper $shaper --arg names "${CLASSES[*]}" '
-		def early: [.queues[].rx_dropped, .ports[].program_misses] | add;
+		def ring: [.queues[].rx_dropped] | add;
+		def socketless: [.ports[].program_misses] | add;
 		def mbit: . * 10 | round / 10;
-		def ms: . / 1e6 * 1000 | round / 1000;
+		def ms: . / 1000 | round / 1000;
 		def verdict($what; $ok): (if $ok then "PASS" else "FAIL" end) + " " + $what;
 		$recv[0] as $r | $send[0] as $s | $ping[0] as $p | $s1[0].shapers[$shaper] as $now | $s0[0].shapers[$shaper] as $was
 		| ($names / " ") as $names
@@ -86,8 +84,8 @@ judge() {
 		| ([$rows[].got] | add) as $sum | ([$rows[].rt] | add) as $rt | ([$rows[].ls] | add) as $ls
 		| ($rows | map(. + {ideal: (.rt + ([$sum - $rt, 0] | max) * .ls / $ls)})) as $rows
 		| (($sum + $pingrate) / 1000) as $total
-		| (($s1[0] | early) - ($s0[0] | early) + $drops[0]) as $counted
-		| ([$rows[].sent] | add) as $sent | ($sent - ([$rows[].entered] | add)) as $unaccounted
+		| (($s1[0] | ring) - ($s0[0] | ring)) as $ring | (($s1[0] | socketless) - ($s0[0] | socketless)) as $socketless
+		| ([$rows[].sent] | add) as $sent | ([$rows[].entered] | add) as $entered
 		| ([$rows[] | .got / .rt] | min) as $worst
 		| ([$rows[] | if .ideal > .rt then (.got - .ideal) / (.ideal - .rt) | fabs else 1 end] | max) as $skew
 		| "class\tguarantee\toffered\tmeasured\tby curves\tdelay p50\tdelay p99",
@@ -98,10 +96,10 @@ judge() {
 		  verdict("guarantees: the lowest class has \($worst * 10000 | round / 100) % of its guarantee (at least 99)"; $worst >= 0.99),
 		  verdict("excess: split as the curves say, off by at most \($skew * 10000 | round / 100) % (at most 3)"; $skew <= 0.03),
 		  verdict("total: \($total * 10000 | round / 10000) Gbit/s (0.95 to 1.00)"; $total >= 0.95 and $total <= 1.0005),
-		  verdict("ping: p50 \($p.rtt_us.p50 / 1000) ms, p99 \($p.rtt_us.p99 / 1000) ms (under 5), \($p.answered) of \($p.sent) answered";
+		  verdict("ping: p50 \($p.rtt_us.p50 * 1000 | ms) ms, p99 \($p.rtt_us.p99 * 1000 | ms) ms (under 5), \($p.answered) of \($p.sent) answered";
 			$p.rtt_us.p99 < 5000 and $p.answered >= 0.99 * $p.sent),
-		  verdict("loss before the classifier: \($counted) counted, \($unaccounted) of \($sent) frames unaccounted for (0 and 0)";
-			$counted == 0 and $unaccounted == 0),
+		  verdict("loss before the classifier: \($sent - $entered) of \($sent) frames (0); counted \($drops[0]) at the device, \($ring) at the receive ring, \($socketless) without a socket";
+			$sent == $entered and $drops[0] + $ring + $socketless == 0),
 		  verdict("offered: every sender sent at least 95 % of 1 Gbit/s"; ([$rows[].offered] | min) >= 950)
 	' > "$WORK/table" || fail 'the measurements could not be read'
 	grep -P '\t' "$WORK/table" | column -t -R 2,3,4,5,6,7 -s "$(printf '\t')"
@@ -130,8 +128,8 @@ live() {
 				| [$name, $c.rt_bps / 1e6, $got[$p[.]] // "-", $c.delay_p50_ns / 1e6, $c.delay_p99_ns / 1e6] | @tsv),
 			  "total\t\t\([$got[]] | add // 0 | . * 10 | round / 10)\t\t",
 			  "",
-			  "ping p50 \(($ping[0].rtt_us.p50 // 0) / 1000) ms, p99 \(($ping[0].rtt_us.p99 // 0) / 1000) ms",
-			  "lost before the classifier: \('"$EARLY"' + $drops) frames"' > "$WORK/table" || break
+			  "ping p50 \($ping[0].rtt_us.p50 // 0 | round / 1000) ms, p99 \($ping[0].rtt_us.p99 // 0 | round / 1000) ms",
+			  "lost before the classifier: \([.queues[].rx_dropped, .ports[].program_misses, $drops] | add) frames"' > "$WORK/table" || break
 		{
 			printf '%sweir: 3 x 1 Gbit/s into a link of %s (Ctrl-C ends it)\n\n' "$home" "$(jq -r ".shapers[\"$shaper\"].rate" "$WORK/demo.json")"
 			grep -P '\t' "$WORK/table" | column -t -R 2,3,4,5,6,7 -s "$(printf '\t')"

@@ -107,9 +107,10 @@ void class_refresh(struct tree *t, uint32_t slot)
 {
 	struct class *c = &t->cls[slot];
 	const struct class_plan *p = &t->plan[c->id];
-	uint16_t flags = c->flags & (uint16_t)~(C_INNER | C_RT | C_LS | C_UL);
+	uint16_t flags = c->flags & (uint16_t)~(C_INNER | C_RT | C_LS | C_UL | C_BENT);
 
 	flags |= (p->inner ? C_INNER : 0) | (p->rt ? C_RT : 0) | (p->ls ? C_LS : 0) | (p->ul ? C_UL : 0);
+	flags |= t->service[p->ls].first ? C_BENT : 0;
 	c->flags = flags;
 	c->kind = p->kind;
 	c->queue = p->queue;

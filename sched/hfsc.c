@@ -109,7 +109,8 @@ static void ul_run(struct tree *t, struct class *c, uint64_t bytes, nsec_t at)
 // The class has become active at `at`.
 static void ls_begin(struct tree *t, struct class *c, uint32_t slot, struct node *n, nsec_t at)
 {
-	cursor_restart(&c->ls, &t->service[c->ls_service], time_later(c->ls.x, n->vtmin));
+	if (c->flags & C_BENT) // a line restarted is a line where it enters the queue
+		cursor_restart(&c->ls, &t->service[c->ls_service], time_later(c->ls.x, n->vtmin));
 	if (c->flags & C_UL)
 		cursor_restart(&c->ul, &t->service[c->ul_service], at);
 	if (fits(t, c))
@@ -311,7 +312,6 @@ void hfsc_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec_t at)
 
 	if (c->flags & C_RT)
 		rt_sync(t, c, slot, sent, at);
-	// Most packets find their class active and leave it so.
 	if (!sent && c->flags & (C_QUEUED | C_WAITING) && class_active(t, c))
 		return;
 	ls_sync(t, slot, sent, at);

@@ -46,14 +46,15 @@ static bool tree_reserve(struct tree *t, const struct tree_env *env)
 {
 	t->ids = env->stats_limit;
 	t->slots = env->stats_limit + 2 < SLOT_MASK ? env->stats_limit + 2 : SLOT_MASK;
-	t->cls = calloc(t->slots + 1, sizeof *t->cls);
+	t->cls_memory = calloc(t->slots + 1, sizeof *t->cls);
+	t->cls = (struct class *)(((uintptr_t)t->cls_memory + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
 	t->slot_of = calloc(t->ids, sizeof *t->slot_of);
 	t->plan = calloc(t->ids, sizeof *t->plan);
 	t->node = calloc(t->ids, sizeof *t->node);
 	t->pos_ls = calloc(t->slots, sizeof *t->pos_ls);
 	t->pos_rt = calloc(t->slots, sizeof *t->pos_rt);
 	t->flows = flow_store_new(env->packets, env->stats_limit);
-	return t->cls && t->slot_of && t->plan && t->node && t->pos_ls && t->pos_rt && t->flows &&
+	return t->cls_memory && t->slot_of && t->plan && t->node && t->pos_ls && t->pos_rt && t->flows &&
 	       heap_init(&t->ineligible, t->slots) && heap_init(&t->eligible, t->slots) &&
 	       heap_init(&t->waiting, t->slots) && intern_init(&t->services, sizeof(struct service), 3 * t->ids + 3) &&
 	       intern_init(&t->queues, sizeof(struct queue_conf), t->ids + 1);
@@ -120,7 +121,7 @@ void tree_free(struct tree *t, struct pkt_list *freed)
 	free(t->waiting.memory);
 	intern_free(&t->services);
 	intern_free(&t->queues);
-	free(t->cls);
+	free(t->cls_memory);
 	free(t->slot_of);
 	free(t->plan);
 	free(t->node);
@@ -151,9 +152,10 @@ static inline void clock_sent(struct tree *t, uint32_t len)
 
 // --- in --------------------------------------------------------------------------------------------------------
 
-static uint32_t leaf_id(const struct tree *t, uint32_t id)
+// Where a packet without an open class goes: its own if the plan has it as a leaf, else the default class.
+static uint32_t slot_for(struct tree *t, uint32_t id, nsec_t at)
 {
-	return id < t->ids && t->plan[id].kind ? id : t->default_id;
+	return class_open(t, id < t->ids && t->plan[id].kind ? id : t->default_id, at);
 }
 
 static void enqueue_one(struct tree *t, uint32_t slot, uint32_t i, nsec_t at, struct pkt_list *freed)
@@ -169,14 +171,16 @@ static void enqueue_one(struct tree *t, uint32_t slot, uint32_t i, nsec_t at, st
 
 static void enqueue_pass(struct tree *t, const uint32_t *pkts, uint32_t n, nsec_t at, struct pkt_list *freed)
 {
-	uint32_t id[PASS], slot[PASS];
+	uint32_t slot[PASS];
 
 	for (uint32_t k = 0; k < n; k++) {
-		id[k] = leaf_id(t, t->pkt[pkts[k]].class_id);
-		slot[k] = t->slot_of[id[k]];
+		uint32_t id = t->pkt[pkts[k]].class_id;
+
+		slot[k] = id < t->ids ? t->slot_of[id] : SLOT_NONE;
 		__builtin_prefetch(&t->cls[slot[k]], 1);
 		__builtin_prefetch(&t->cls[slot[k]].hash, 1);
-		__builtin_prefetch(&t->stats[id[k]], 1);
+		if (slot[k])
+			__builtin_prefetch(&t->stats[id], 1);
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		const struct class *c = &t->cls[slot[k]];
@@ -187,9 +191,9 @@ static void enqueue_pass(struct tree *t, const uint32_t *pkts, uint32_t n, nsec_
 			__builtin_prefetch(&t->pkt[c->tail], 1);
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		// Looked up again if the class had no record: an earlier packet of the batch may have made it.
-		if (unlikely(!slot[k]))
-			slot[k] = class_open(t, id[k], at);
+		// Slot 0 has no kind, nor has an inner class.
+		if (unlikely(!t->cls[slot[k]].kind))
+			slot[k] = slot_for(t, t->pkt[pkts[k]].class_id, at);
 		enqueue_one(t, slot[k], pkts[k], at, freed);
 	}
 }

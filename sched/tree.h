@@ -31,6 +31,7 @@ enum class_flags {
 	C_ELIGIBLE = 1 << 7, // in `eligible`, by deadline
 	C_LATER = 1 << 8,    // in `ineligible`, by eligible time
 	C_PARKED = 1 << 9,   // being changed: counts as not active
+	C_BENT = 1 << 10,    // its ls curve has two pieces
 };
 
 // A running class. The lines are in the order of their use: a packet of a link-sharing leaf touches two of them.
@@ -107,7 +108,7 @@ enum { FAT_SHIFT = 13, FAT_BUCKETS = 32 }; // classes below 8 KB of backlog are 
 struct flow_store; // flows of all fq_codel leaves of the tree
 
 struct tree {
-	struct class *cls;     // by slot
+	struct class *cls;     // by slot, each on four cache lines
 	uint32_t *slot_of;     // by id
 	struct class_plan *plan; // by id
 	struct packet *pkt;
@@ -134,6 +135,7 @@ struct tree {
 	const struct queue_conf *queue; // queues.value
 	struct flow_store *flows;
 
+	void *cls_memory;      // what to free
 	struct intern services, queues;
 	uint32_t slot_top, slot_free;
 	uint32_t hand;         // of housekeeping, a slot
@@ -215,7 +217,9 @@ static inline void class_sync(struct tree *t, uint32_t slot, uint64_t sent, nsec
 {
 	struct class *c = &t->cls[slot];
 
-	hfsc_sync(t, slot, sent, at);
+	// Most packets find their class active and leave it so.
+	if (sent || !c->packets || (c->flags & (C_QUEUED | C_RT | C_PARKED)) != C_QUEUED)
+		hfsc_sync(t, slot, sent, at);
 	if (c->flags & C_INNER)
 		return;
 	class_weigh(t, slot);

@@ -148,7 +148,7 @@ static void run(const struct bench_case *c)
 {
 	uint32_t packets = c->backlog * c->leaves + 64 * BULK_MAX;
 	struct plan *plan = plan_of(c);
-	struct class_stats *stats = calloc(c->leaves + 1, sizeof *stats);
+	struct class_stats *stats = aligned_alloc(CACHE_LINE, (c->leaves + 1) * sizeof *stats);
 	struct bench b = {.conf = c, .now = NSEC_PER_SEC, .wanted = c->backlog * c->leaves};
 	double result[PIECES];
 	struct tree_env env;
@@ -157,9 +157,11 @@ static void run(const struct bench_case *c)
 	b.free = calloc(packets, sizeof *b.free);
 	b.class_id = calloc(BATCHES * BULK_MAX, sizeof *b.class_id);
 	b.flow = calloc(BATCHES * BULK_MAX, sizeof *b.flow);
+	if (stats)
+		memset(stats, 0, (c->leaves + 1) * sizeof *stats);
 	env = (struct tree_env){.pkt = b.pkt, .packets = packets, .stats = stats, .stats_limit = c->leaves + 1};
 	b.tree = plan ? tree_new(plan, &env) : NULL;
-	if (!b.tree || !b.pkt || !b.free || !b.class_id || !b.flow) {
+	if (!b.tree || !stats || !b.pkt || !b.free || !b.class_id || !b.flow) {
 		fprintf(stderr, "sched: no memory\n");
 		exit(1);
 	}

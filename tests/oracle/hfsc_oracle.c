@@ -355,7 +355,8 @@ void oracle_arrive(struct oracle *o, uint32_t cls, uint32_t len, uint64_t tag, n
 	if (mpq_cmp(o->at, o->t) < 0)
 		mpq_set(o->at, o->t);
 	if (c->head + c->count == c->room) {
-		memmove(c->q, c->q + c->head, c->count * sizeof *c->q);
+		if (c->count)
+			memmove(c->q, c->q + c->head, c->count * sizeof *c->q);
 		c->head = 0;
 		if (c->count * 2 >= c->room) {
 			c->room = c->room ? 2 * c->room : 16;

@@ -57,7 +57,7 @@ measure() {
 	wait "$ping"
 	wait "$recv" || fail 'the receiver ended with an error'
 	wait "$send" || fail 'the senders ended with an error'
-	drained() { [ "$(weir_state "[$classes[].backlog_packets] | add")" = 0 ]; }
+	drained() { [ "$(weir_state "[${classes}[].backlog_packets] | add")" = 0 ]; }
 	wait_until 5 'the queues are empty' drained
 	sleep 0.1 # counters are written out by the worker every few ms
 	weir_status > "$WORK/status1"

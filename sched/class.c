@@ -77,14 +77,14 @@ void class_configure(struct tree *t, const struct class_spec *spec)
 	struct class_plan old = *p;
 
 	*p = (struct class_plan){
-	        .parent = spec->parent,
-	        .rt = intern_take(&t->services, &spec->rt),
-	        .ls = intern_take(&t->services, &spec->ls),
-	        .ul = intern_take(&t->services, &spec->ul),
-	        .queue = intern_take(&t->queues, &spec->queue),
-	        .present = 1,
-	        .inner = (uint8_t)spec->inner,
-	        .kind = (uint8_t)spec->queue.kind,
+		.parent = spec->parent,
+		.rt = intern_take(&t->services, &spec->rt),
+		.ls = intern_take(&t->services, &spec->ls),
+		.ul = intern_take(&t->services, &spec->ul),
+		.queue = intern_take(&t->queues, &spec->queue),
+		.present = 1,
+		.inner = (uint8_t)spec->inner,
+		.kind = (uint8_t)spec->queue.kind,
 	};
 	intern_drop(&t->services, old.rt);
 	intern_drop(&t->services, old.ls);
@@ -107,7 +107,7 @@ void class_refresh(struct tree *t, uint32_t slot)
 {
 	struct class *c = &t->cls[slot];
 	const struct class_plan *p = &t->plan[c->id];
-	uint16_t flags = c->flags & (uint16_t)~(C_INNER | C_RT | C_LS | C_UL | C_BENT);
+	uint16_t flags = c->flags & (uint16_t) ~(C_INNER | C_RT | C_LS | C_UL | C_BENT);
 
 	flags |= (p->inner ? C_INNER : 0) | (p->rt ? C_RT : 0) | (p->ls ? C_LS : 0) | (p->ul ? C_UL : 0);
 	flags |= t->service[p->ls].first ? C_BENT : 0;

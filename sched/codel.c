@@ -78,7 +78,7 @@ static void begin_dropping(struct codel *s, const struct codel_conf *conf, nsec_
 }
 
 enum codel_verdict codel_judge(struct codel *s, const struct codel_conf *conf, nsec_t now, nsec_t sojourn,
-                               uint64_t left, bool ect)
+			       uint64_t left, bool ect)
 {
 	bool mark = conf->ecn && ect && !marking_fails(s, conf, now, sojourn);
 	enum codel_verdict pass = ect && sojourn > conf->ce_threshold ? CODEL_MARK : CODEL_PASS;

@@ -16,11 +16,11 @@ struct codel_conf {
 struct codel {
 	nsec_t first_above; // when the delay will have been above target for an interval; 0: it is below
 	nsec_t drop_next;
-	nsec_t flooded;     // since when marking has not brought the delay below CODEL_FLOOD targets; 0: it is
-	uint32_t count;     // drops since dropping began
+	nsec_t flooded; // since when marking has not brought the delay below CODEL_FLOOD targets; 0: it is
+	uint32_t count; // drops since dropping began
 	uint32_t last_count;
 	bool dropping;
-	bool owed;          // a drop was made and drop_next is not moved yet: that depends on the next packet
+	bool owed; // a drop was made and drop_next is not moved yet: that depends on the next packet
 };
 
 enum codel_verdict { CODEL_PASS, CODEL_MARK, CODEL_DROP };
@@ -28,7 +28,7 @@ enum { CODEL_MEMORY = 16, CODEL_FLOOD = 10 }; // intervals; targets
 
 // Verdict on a packet that waited `sojourn`; the queue holds `left` bytes without it. ect: it is ECN-capable.
 enum codel_verdict codel_judge(struct codel *s, const struct codel_conf *conf, nsec_t now, nsec_t sojourn,
-                               uint64_t left, bool ect);
+			       uint64_t left, bool ect);
 
 // Whether the next packet must be judged even if it waited less than target.
 static inline bool codel_alert(const struct codel *s)
@@ -46,7 +46,8 @@ static inline void codel_emptied(struct codel *s)
 // Whether its past may still change a verdict.
 static inline bool codel_remembers(const struct codel *s, nsec_t interval, nsec_t now)
 {
-	return codel_alert(s) || (s->count && now - s->drop_next + CODEL_MEMORY * interval < 2 * CODEL_MEMORY * interval);
+	return codel_alert(s) ||
+	       (s->count && now - s->drop_next + CODEL_MEMORY * interval < 2 * CODEL_MEMORY * interval);
 }
 
 // interval / sqrt(count), rounded down.

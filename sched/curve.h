@@ -7,9 +7,9 @@
 #include "sched/plan.h"
 
 #define SLOPE_SHIFT 32
-#define SLOPE_NEVER (1ull << 62)    // of a piece with rate 0: 8 bit/s, so that no product overflows
-#define PART_SHIFT 16               // bytes of a first piece have this many bits of fraction
-#define FIRST_IS_FLAT UINT64_MAX    // first piece with rate 0: it lasts dx and carries nothing
+#define SLOPE_NEVER (1ull << 62) // of a piece with rate 0: 8 bit/s, so that no product overflows
+#define PART_SHIFT 16            // bytes of a first piece have this many bits of fraction
+#define FIRST_IS_FLAT UINT64_MAX // first piece with rate 0: it lasts dx and carries nothing
 
 // A curve as the scheduler computes with it. All zero: absent. Slopes are inverse, in 2^-32 ns per byte, rounded: the
 // relative error is below 1e-8 from 1 kbit/s to 400 Gbit/s, and the forward direction divides by the same number.

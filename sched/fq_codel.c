@@ -2,320 +2,24 @@
 // fq_codel (RFC 8290): the flows of a class share it by deficit round robin, flows that just began go first, and each
 // flow has a CoDel (RFC 8289) of its own.
 //
-// There is no table of 1,024 queues a class: with 13,706 classes it would hold mostly nothing, and two flows in ten
-// would still meet by chance. A flow exists while it has packets, and flows are told apart by their whole 64-bit hash.
+// There is no table of 1,024 queues a class: with 13,706 classes it would hold mostly nothing, and of 100 flows nine
+// would still meet another by chance. A flow exists while it has packets, and is told apart by its whole 64-bit hash.
 //   one flow     lives in the class record itself; by far the most frequent case
 //   up to 16     a block of sixteen flows, found by comparing sixteen 16-bit tags at once
 //   more         single flows from a slab, found in one hash table by class and flow, and ordered by their backlog so
 //                that the fattest is found without a scan (a "crowd", from a slab too)
 // When a slab is exhausted a packet joins a flow of its class at random; that is counted (flow_overflow).
 //
-// Memory of the past: an empty flow whose CoDel dropped in the last 16 intervals stays where it is, in the record or its
-// block. A crowd's flows forget when they empty: among more than sixteen active flows that hardly matters.
+// Memory of the past: an empty flow whose CoDel dropped in the last 16 intervals stays where it is, in the record or
+// its block. A crowd's flows forget when they empty: among more than sixteen active flows that hardly matters.
 //
 // Between calls the flow at the front of the lists has a packet and a positive deficit, so that everybody knows which
 // packet comes next. RFC 8290 finds emptied and exhausted flows only when it next dequeues; here that is done at once.
 // So a flow that just sent its last packet, new or old, passes once more through the old list before it is forgotten:
 // else one that always empties would begin anew with each packet, ahead of all others.
-#include <stdlib.h>
-#include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
-#include "sched/leaf.h"
-
-enum { BLOCK_FLOWS = 16, SINGLES_MIN = 64, FLOW_FAT_BUCKETS = 32 };
-enum flow_list { FLOW_UNLISTED, FLOW_NEW, FLOW_OLD };
-
-struct flow {
-	uint64_t hash;
-	uint64_t bytes;
-	uint32_t head, tail; // packets, PKT_NONE if empty
-	int32_t deficit;
-	uint32_t next;       // in its list, or in the chain of free ones
-	uint32_t slot;       // of the class (singles)
-	uint32_t fat_prev, fat_next; // singles of a class by backlog
-	uint8_t list;        // enum flow_list
-	uint8_t last_round;  // empty, and passing through the old list
-	uint8_t alert;       // CoDel must see every packet
-	uint8_t fat;         // singles: bucket, log2 of bytes
-};
-
-struct block {
-	uint16_t tag[BLOCK_FLOWS]; // top bits of the hashes
-	uint16_t used;             // bit mask; flows that are listed, or remember
-	uint32_t next_free;
-};
-
-struct crowd {
-	uint32_t fat_mask, flows, next_free;
-	uint32_t fat_head[FLOW_FAT_BUCKETS];
-};
-
-// Flows 16 b .. 16 b + 15 belong to block b (from 1), flows from `singles` on are singles. The slabs hand out what was
-// given back, or what was never used, so that memory appears only as it is needed.
-struct flow_store {
-	struct flow *flow;
-	struct codel *codel; // beside: touched only by flows that wait too long
-	struct block *block;
-	struct crowd *crowd;
-	uint32_t *table;     // singles by class and hash, open addressing
-	uint32_t table_mask;
-	uint32_t singles;    // index of the first
-	uint32_t block_free, block_top, blocks;
-	uint32_t single_free, single_top, single_end;
-	uint32_t crowd_free, crowd_top, crowds;
-};
-
-struct flow_store *flow_store_new(uint32_t packets, uint32_t classes)
-{
-	struct flow_store *s = calloc(1, sizeof *s);
-	uint32_t singles = packets / 4 < SINGLES_MIN ? SINGLES_MIN : packets / 4;
-	uint32_t flows;
-
-	if (!s)
-		return NULL;
-	// A block is needed by a class with two flows, hence two packets; some more are kept by classes that remember.
-	s->blocks = (packets < classes ? packets : classes) + 1;
-	s->block_top = s->crowd_top = 1;
-	s->singles = s->single_top = BLOCK_FLOWS * s->blocks + BLOCK_FLOWS;
-	s->single_end = flows = s->singles + singles;
-	s->crowds = singles / 2 + 2;
-	s->table_mask = 64;
-	while (s->table_mask < 2 * singles)
-		s->table_mask *= 2;
-	s->table = calloc(s->table_mask--, sizeof *s->table);
-	s->flow = calloc(flows, sizeof *s->flow);
-	s->codel = calloc(flows, sizeof *s->codel);
-	s->block = calloc((size_t)s->blocks + 1, sizeof *s->block);
-	s->crowd = calloc(s->crowds, sizeof *s->crowd);
-	if (!s->table || !s->flow || !s->codel || !s->block || !s->crowd) {
-		flow_store_free(s);
-		return NULL;
-	}
-	return s;
-}
-
-void flow_store_free(struct flow_store *s)
-{
-	if (!s)
-		return;
-	free(s->table);
-	free(s->flow);
-	free(s->codel);
-	free(s->block);
-	free(s->crowd);
-	free(s);
-}
-
-// --- slabs -----------------------------------------------------------------------------------------------------
-
-static uint32_t block_take(struct flow_store *s)
-{
-	uint32_t b = s->block_free;
-
-	if (b)
-		s->block_free = s->block[b].next_free;
-	else if (s->block_top <= s->blocks)
-		b = s->block_top++;
-	else
-		return 0;
-	s->block[b].used = 0;
-	return b;
-}
-
-static void block_give(struct flow_store *s, uint32_t b)
-{
-	s->block[b].next_free = s->block_free;
-	s->block_free = b;
-}
-
-static uint32_t crowd_take(struct flow_store *s)
-{
-	uint32_t k = s->crowd_free;
-
-	if (k)
-		s->crowd_free = s->crowd[k].next_free;
-	else if (s->crowd_top < s->crowds)
-		k = s->crowd_top++;
-	else
-		return 0;
-	memset(&s->crowd[k], 0, sizeof s->crowd[k]);
-	return k;
-}
-
-static void crowd_give(struct flow_store *s, uint32_t k)
-{
-	s->crowd[k].next_free = s->crowd_free;
-	s->crowd_free = k;
-}
-
-static uint32_t single_take(struct flow_store *s)
-{
-	uint32_t f = s->single_free;
-
-	if (f)
-		s->single_free = s->flow[f].next;
-	else if (s->single_top < s->single_end)
-		f = s->single_top++;
-	else
-		return 0;
-	return f;
-}
-
-static void single_give(struct flow_store *s, uint32_t f)
-{
-	s->flow[f].next = s->single_free;
-	s->single_free = f;
-}
-
-// --- the table of singles --------------------------------------------------------------------------------------
-
-static uint32_t table_home(const struct flow_store *s, uint32_t slot, uint64_t hash)
-{
-	return (uint32_t)((hash + slot * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull >> 32) & s->table_mask;
-}
-
-static uint32_t table_find(const struct flow_store *s, uint32_t slot, uint64_t hash)
-{
-	for (uint32_t i = table_home(s, slot, hash); s->table[i]; i = (i + 1) & s->table_mask) {
-		const struct flow *f = &s->flow[s->table[i]];
-
-		if (f->hash == hash && f->slot == slot)
-			return s->table[i];
-	}
-	return 0;
-}
-
-static void table_put(struct flow_store *s, uint32_t f)
-{
-	uint32_t i = table_home(s, s->flow[f].slot, s->flow[f].hash);
-
-	while (s->table[i])
-		i = (i + 1) & s->table_mask;
-	s->table[i] = f;
-}
-
-// Removal closes the gap (Knuth, 6.4 R): no tombstones that would slow down a flood's aftermath.
-static void table_delete(struct flow_store *s, uint32_t f)
-{
-	uint32_t gap = table_home(s, s->flow[f].slot, s->flow[f].hash);
-
-	while (s->table[gap] != f)
-		gap = (gap + 1) & s->table_mask;
-	for (uint32_t i = (gap + 1) & s->table_mask; s->table[i]; i = (i + 1) & s->table_mask) {
-		const struct flow *g = &s->flow[s->table[i]];
-		uint32_t home = table_home(s, g->slot, g->hash);
-
-		if (((i - home) & s->table_mask) >= ((i - gap) & s->table_mask)) {
-			s->table[gap] = s->table[i];
-			gap = i;
-		}
-	}
-	s->table[gap] = 0;
-}
-
-// --- singles by backlog ----------------------------------------------------------------------------------------
-
-static bool is_single(const struct flow_store *s, uint32_t f)
-{
-	return f >= s->singles;
-}
-
-static void single_weigh(struct flow_store *s, struct class *c, uint32_t f)
-{
-	struct crowd *k = &s->crowd[c->crowd];
-	struct flow *g = &s->flow[f];
-	uint32_t fat = g->bytes ? 63 - (uint32_t)__builtin_clzll(g->bytes) : 0;
-
-	if (fat >= FLOW_FAT_BUCKETS)
-		fat = FLOW_FAT_BUCKETS - 1;
-	if (fat == g->fat)
-		return;
-	if (g->fat) {
-		if (g->fat_prev)
-			s->flow[g->fat_prev].fat_next = g->fat_next;
-		else
-			k->fat_head[g->fat] = g->fat_next;
-		if (g->fat_next)
-			s->flow[g->fat_next].fat_prev = g->fat_prev;
-		if (!k->fat_head[g->fat])
-			k->fat_mask &= ~(1u << g->fat);
-	}
-	g->fat = (uint8_t)fat;
-	if (!fat)
-		return;
-	g->fat_prev = 0;
-	g->fat_next = k->fat_head[fat];
-	if (g->fat_next)
-		s->flow[g->fat_next].fat_prev = f;
-	k->fat_head[fat] = f;
-	k->fat_mask |= 1u << fat;
-}
+#include "sched/flows.h"
 
 // --- finding and making flows ----------------------------------------------------------------------------------
-
-static uint16_t tag_of(uint64_t hash)
-{
-	return (uint16_t)(hash >> 48);
-}
-
-static uint32_t tags_equal(const struct block *b, uint16_t tag)
-{
-#ifdef __SSE2__
-	__m128i want = _mm_set1_epi16((short)tag);
-	__m128i low = _mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(const void *)b->tag), want);
-	__m128i high = _mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)(const void *)(b->tag + 8)), want);
-
-	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) & b->used;
-#else
-	uint32_t mask = 0;
-
-	for (uint32_t i = 0; i < BLOCK_FLOWS; i++)
-		mask |= (uint32_t)(b->tag[i] == tag) << i;
-	return mask & b->used;
-#endif
-}
-
-static uint32_t block_find(const struct flow_store *s, uint32_t block, uint64_t hash)
-{
-	for (uint32_t m = tags_equal(&s->block[block], tag_of(hash)); m; m &= m - 1) {
-		uint32_t f = BLOCK_FLOWS * block + (uint32_t)__builtin_ctz(m);
-
-		if (s->flow[f].hash == hash)
-			return f;
-	}
-	return 0;
-}
-
-// A place in the block: a free one, or that of an empty flow whose memory is over. 0: all taken.
-static uint32_t block_place(struct flow_store *s, const struct queue_conf *q, uint32_t block, nsec_t now)
-{
-	struct block *b = &s->block[block];
-	uint32_t k;
-
-	if (b->used != UINT16_MAX) {
-		k = (uint32_t)__builtin_ctz(~(uint32_t)b->used);
-		b->used |= (uint16_t)(1u << k);
-		return BLOCK_FLOWS * block + k;
-	}
-	for (k = 0; k < BLOCK_FLOWS; k++) {
-		uint32_t f = BLOCK_FLOWS * block + k;
-
-		if (s->flow[f].list == FLOW_UNLISTED && !codel_remembers(&s->codel[f], q->codel.interval, now))
-			return f;
-	}
-	return 0;
-}
-
-static void flow_init(struct flow_store *s, uint32_t f, uint32_t slot, uint64_t hash)
-{
-	s->flow[f] = (struct flow){.hash = hash, .slot = slot};
-	s->codel[f] = (struct codel){0};
-	if (!is_single(s, f))
-		s->block[f / BLOCK_FLOWS].tag[f % BLOCK_FLOWS] = tag_of(hash);
-}
 
 // The flow in the record moves to the first place of a block. False: no block left.
 static bool record_to_block(struct tree *t, struct class *c, uint32_t slot)
@@ -348,27 +52,6 @@ static bool record_to_block(struct tree *t, struct class *c, uint32_t slot)
 	return true;
 }
 
-// A new flow beyond the block. 0: a slab is exhausted.
-static uint32_t crowd_join(struct flow_store *s, struct class *c, uint32_t slot, uint64_t hash)
-{
-	uint32_t f;
-
-	if (!c->crowd && !(c->crowd = crowd_take(s)))
-		return 0;
-	f = single_take(s);
-	if (!f) {
-		if (!s->crowd[c->crowd].flows) {
-			crowd_give(s, c->crowd);
-			c->crowd = 0;
-		}
-		return 0;
-	}
-	flow_init(s, f, slot, hash);
-	table_put(s, f);
-	s->crowd[c->crowd].flows++;
-	return f;
-}
-
 // The flow of a packet, in a class that has a block.
 static uint32_t flow_of(struct tree *t, struct class *c, uint32_t slot, uint64_t hash, nsec_t now)
 {
@@ -377,9 +60,9 @@ static uint32_t flow_of(struct tree *t, struct class *c, uint32_t slot, uint64_t
 
 	if (f)
 		return f;
-	if (c->crowd && (f = table_find(s, slot, hash)))
+	if (c->crowd && (f = crowd_find(s, slot, hash)))
 		return f;
-	f = block_place(s, &t->queue[c->queue], c->block, now);
+	f = block_place(s, t->queue[c->queue].codel.interval, c->block, now);
 	if (f) {
 		flow_init(s, f, slot, hash);
 		return f;
@@ -425,12 +108,7 @@ static void flow_end(struct tree *t, struct class *c, uint32_t f)
 	s->flow[f].list = FLOW_UNLISTED;
 	s->flow[f].last_round = 0;
 	if (is_single(s, f)) {
-		table_delete(s, f);
-		single_give(s, f);
-		if (!--s->crowd[c->crowd].flows) {
-			crowd_give(s, c->crowd);
-			c->crowd = 0;
-		}
+		crowd_leave(s, c, f);
 		return;
 	}
 	if (s->flow[f].alert) {
@@ -438,7 +116,7 @@ static void flow_end(struct tree *t, struct class *c, uint32_t f)
 		s->flow[f].alert = 0;
 	}
 	if (!s->codel[f].count)
-		s->block[f / BLOCK_FLOWS].used &= (uint16_t)~(1u << f % BLOCK_FLOWS);
+		s->block[f / BLOCK_FLOWS].used &= (uint16_t) ~(1u << f % BLOCK_FLOWS);
 }
 
 // The class is empty: all its flows end, and the block goes unless it remembers something.
@@ -500,7 +178,7 @@ static uint32_t flow_take_head(struct tree *t, struct class *c, uint32_t f)
 	g->bytes -= p->wire_len;
 	leaf_gone(t, c, p->wire_len);
 	if (is_single(t->flows, f))
-		single_weigh(t->flows, c, f);
+		crowd_weigh(t->flows, c, f);
 	return i;
 }
 
@@ -531,7 +209,7 @@ static void block_enqueue(struct tree *t, struct class *c, uint32_t slot, uint32
 	g->last_round = 0;
 	leaf_came(t, c, p->wire_len);
 	if (is_single(s, f))
-		single_weigh(s, c, f);
+		crowd_weigh(s, c, f);
 	if (g->list == FLOW_UNLISTED) {
 		g->list = FLOW_NEW;
 		g->deficit = (int32_t)t->queue[c->queue].quantum;
@@ -574,7 +252,8 @@ static void record_enqueue(struct tree *t, struct class *c, uint32_t slot, uint3
 	struct packet *p = &t->pkt[i];
 
 	if (!c->packets) {
-		if (c->hash != p->flow && c->codel.count && codel_remembers(&c->codel, t->queue[c->queue].codel.interval, p->arrival) &&
+		if (c->hash != p->flow && c->codel.count &&
+		    codel_remembers(&c->codel, t->queue[c->queue].codel.interval, p->arrival) &&
 		    record_to_block(t, c, slot)) {
 			block_enqueue(t, c, slot, i);
 			return;
@@ -617,7 +296,7 @@ void fq_codel_enqueue(struct tree *t, uint32_t slot, uint32_t i, struct pkt_list
 
 // A packet that waited long, or whose queue is on alert.
 static bool passes_codel(struct tree *t, struct class *c, struct codel *codel, uint8_t *alert, uint32_t i,
-                         uint64_t left, nsec_t now, struct pkt_list *freed)
+			 uint64_t left, nsec_t now, struct pkt_list *freed)
 {
 	const struct packet *p = &t->pkt[i];
 
@@ -638,7 +317,7 @@ static bool passes_codel(struct tree *t, struct class *c, struct codel *codel, u
 
 // Whether packet i, just taken from a queue that holds `left` bytes, is to be sent; if not, it is gone.
 static inline bool passes(struct tree *t, struct class *c, struct codel *codel, uint8_t *alert, uint32_t i,
-                          uint64_t left, nsec_t now, struct pkt_list *freed)
+			  uint64_t left, nsec_t now, struct pkt_list *freed)
 {
 	if (likely(packet_sojourn(&t->pkt[i], now) < t->queue[c->queue].watch && !*alert))
 		return true;
@@ -673,8 +352,8 @@ uint32_t fq_codel_dequeue(struct tree *t, uint32_t slot, nsec_t now, struct pkt_
 		uint32_t f = front_flow(c);
 		struct flow *g = &s->flow[f];
 		uint32_t i = flow_take_head(t, c, f);
-		bool sent = dropped >= CODEL_DROPS_MAX ||
-			    passes(t, c, &s->codel[f], &g->alert, i, g->bytes, now, freed);
+		bool sent =
+			dropped >= CODEL_DROPS_MAX || passes(t, c, &s->codel[f], &g->alert, i, g->bytes, now, freed);
 
 		if (sent)
 			g->deficit -= t->pkt[i].wire_len;
@@ -722,7 +401,7 @@ bool fq_codel_forgettable(struct tree *t, uint32_t slot, nsec_t now)
 		uint32_t k = (uint32_t)__builtin_ctz(m);
 
 		if (!codel_remembers(&s->codel[BLOCK_FLOWS * c->block + k], interval, now))
-			s->block[c->block].used &= (uint16_t)~(1u << k);
+			s->block[c->block].used &= (uint16_t) ~(1u << k);
 	}
 	if (s->block[c->block].used)
 		return false;
@@ -761,11 +440,11 @@ static const char *check_flow(const struct tree *t, uint32_t slot, uint32_t f, s
 	if (!is_single(t->flows, f))
 		return t->flows->block[c->block].used & 1u << f % BLOCK_FLOWS ? NULL : "listed flow not marked used";
 	sum->singles++;
-	if (table_find(t->flows, slot, g->hash) != f)
+	if (crowd_find(t->flows, slot, g->hash) != f)
 		return "single flow not in the table";
 	return g->bytes && g->fat != 63 - __builtin_clzll(g->bytes) && g->fat != FLOW_FAT_BUCKETS - 1
-	               ? "single flow in the wrong bucket"
-	               : NULL;
+		       ? "single flow in the wrong bucket"
+		       : NULL;
 }
 
 static const char *check_list(const struct tree *t, uint32_t slot, uint32_t f, enum flow_list list, struct sums *sum)
@@ -799,8 +478,8 @@ const char *fq_codel_check(const struct tree *t, uint32_t slot)
 		return "flows and their class differ";
 	if (sum.singles != (c->crowd ? s->crowd[c->crowd].flows : 0))
 		return "count of single flows";
-	if (c->packets && (!front_flow(c) || s->flow[front_flow(c)].head != c->head ||
-			   s->flow[front_flow(c)].deficit <= 0))
+	if (c->packets &&
+	    (!front_flow(c) || s->flow[front_flow(c)].head != c->head || s->flow[front_flow(c)].deficit <= 0))
 		return "front flow is not the one to send";
 	return NULL;
 }

@@ -18,7 +18,7 @@ enum { SLOT_BITS = 19, HEAP_PAD = 8 };
 #define HEAP_SPAN (1ull << 42) // ns; the farthest a key is put from the present
 
 struct heap {
-	uint64_t *key; // [0] is the first; [1] lies on a cache line, so that no four children straddle two
+	uint64_t *key;    // [0] is the first; [1] lies on a cache line, so that no four children straddle two
 	uint64_t *memory; // what to free
 	uint32_t n;
 };
@@ -77,7 +77,7 @@ static inline void heap_place(struct heap *h, uint32_t *pos, uint32_t i, uint64_
 
 // Puts `key` at place i or below.
 static inline __attribute__((always_inline)) void heap_down(struct heap *h, uint32_t *pos, uint32_t i, uint64_t key,
-                                                            heap_promoted *promoted, const void *arg)
+							    heap_promoted *promoted, const void *arg)
 {
 	for (;;) {
 		uint32_t c = 4 * i + 1, m = c;
@@ -120,7 +120,7 @@ static inline void heap_push(struct heap *h, uint32_t *pos, uint64_t key)
 
 // The member at place i gets `key`.
 static inline __attribute__((always_inline)) void heap_move(struct heap *h, uint32_t *pos, uint32_t i, uint64_t key,
-                                                            heap_promoted *promoted, const void *arg)
+							    heap_promoted *promoted, const void *arg)
 {
 	if (heap_less(key, h->key[i]))
 		heap_up(h, pos, i, key);
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) void heap_move(struct heap *h, uint
 
 // Takes the member at place i out.
 static inline __attribute__((always_inline)) void heap_remove(struct heap *h, uint32_t *pos, uint32_t i,
-                                                              heap_promoted *promoted, const void *arg)
+							      heap_promoted *promoted, const void *arg)
 {
 	uint64_t last = h->key[--h->n];
 

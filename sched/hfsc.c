@@ -25,7 +25,6 @@ static inline void promoted(const void *arg, uint32_t place, uint32_t slot)
 
 	if (place <= 4) {
 		__builtin_prefetch(&t->pkt[t->cls[slot].head]);
-		__builtin_prefetch(&t->stats[t->cls[slot].id], 1);
 	} else if (place <= 20) {
 		__builtin_prefetch(&t->cls[slot], 1);
 		__builtin_prefetch(&t->cls[slot].hash, 1);
@@ -113,10 +112,13 @@ static void ls_begin(struct tree *t, struct class *c, uint32_t slot, struct node
 		cursor_restart(&c->ls, &t->service[c->ls_service], time_later(c->ls.x, n->vtmin));
 	if (c->flags & C_UL)
 		cursor_restart(&c->ul, &t->service[c->ul_service], at);
-	if (fits(t, c))
+	if (fits(t, c)) {
 		queue_enter(t, c, slot, n);
-	else
-		wait_begin(t, c, slot);
+		return;
+	}
+	// What real time sends while it waits counts from where its siblings are now.
+	c->ls.x = time_later(c->ls.x, n->vtmin);
+	wait_begin(t, c, slot);
 }
 
 // One class on the way up: its virtual time and limit after `sent` bytes that began to leave at `at`, then its place.
@@ -220,7 +222,7 @@ static void rt_leave(struct tree *t, struct class *c, uint32_t slot)
 {
 	struct heap *h = c->flags & C_LATER ? &t->ineligible : &t->eligible;
 
-	c->flags &= (uint16_t)~(C_LATER | C_ELIGIBLE);
+	c->flags &= (uint16_t) ~(C_LATER | C_ELIGIBLE);
 	heap_remove(h, t->pos_rt, t->pos_rt[slot], promoted_rt, t);
 }
 
@@ -419,8 +421,8 @@ bool hfsc_forgettable(const struct tree *t, const struct class *c, nsec_t now)
 {
 	const struct node *n = node_of(t, c->parent);
 
-	if (c->flags & C_LS && (time_before(n->vtmin, c->ls.x) ||
-				!cursor_overtaken(&c->ls, &t->service[c->ls_service], n->vtmin)))
+	if (c->flags & C_LS &&
+	    (time_before(n->vtmin, c->ls.x) || !cursor_overtaken(&c->ls, &t->service[c->ls_service], n->vtmin)))
 		return false;
 	if (c->flags & C_RT && !cursor_overtaken(&c->rt, &t->service[c->rt_service], now))
 		return false;

@@ -25,7 +25,7 @@ nsec_t hfsc_next_due(const struct tree *t);
 // Heap keys hold an hour or so around the time they were made; a tree that time left behind gets new ones.
 void hfsc_refit(struct tree *t, nsec_t now);
 
-// The curves of a record: a new one's, and those that changed (C_RT, C_LS, C_UL) in a parked class, which go on from `at`.
+// The curves of a record: a new one's, and those that changed (C_RT, C_LS, C_UL) in a parked class; they go on from `at`.
 void hfsc_begin(struct tree *t, struct class *c, nsec_t at);
 void hfsc_recurve(struct tree *t, struct class *c, uint16_t changed, nsec_t at);
 bool hfsc_forgettable(const struct tree *t, const struct class *c, nsec_t now);

@@ -7,7 +7,7 @@
 #include "core/types.h"
 
 struct intern {
-	void *value;        // [capacity] of `size` bytes; a value never moves while it is in use; [0] is all zero
+	void *value; // [capacity] of `size` bytes; a value never moves while it is in use; [0] is all zero
 	uint32_t *refs, *next, *bucket;
 	uint32_t size, capacity, buckets;
 	uint32_t free, top; // chain of free numbers; numbers from top on were never used

@@ -71,7 +71,7 @@ static inline void leaf_gone(struct tree *t, struct class *c, uint32_t len)
 }
 
 static inline void leaf_discard(struct tree *t, struct class *c, uint32_t i, enum drop_reason reason,
-                                struct pkt_list *freed)
+				struct pkt_list *freed)
 {
 	struct class_stats *st = class_stats_of(t, c);
 

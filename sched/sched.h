@@ -25,15 +25,15 @@ enum { TREE_SLICE = 64, CODEL_DROPS_MAX = 64, DELAY_BUCKETS = 96 };
 // Counters of one class, in memory the caller provides (shared with readers); one writer, the tree's owner. What each
 // packet touches comes first, in one cache line if the memory is aligned to lines.
 struct class_stats {
-	counter_t enq_packets, enq_bytes;   // accepted by tree_enqueue, wire bytes
+	counter_t enq_packets, enq_bytes; // accepted by tree_enqueue, wire bytes
 	counter_t backlog_packets, backlog_bytes;
 	counter_t sent_packets, sent_bytes; // handed out by tree_dequeue
 	counter_t rt_packets;               // of the sent ones: by the real-time criterion
 	counter_t marked;                   // ECN CE asked for
 	counter_t drop_full, drop_codel, drop_reconfigured;
-	counter_t flow_overflow;            // packets that shared a flow queue because the slab was full
-	counter_t delay[DELAY_BUCKETS];     // arrival to dequeue, see delay_bucket()
-	counter_t spare[4];                 // to whole cache lines
+	counter_t flow_overflow;        // packets that shared a flow queue because the slab was full
+	counter_t delay[DELAY_BUCKETS]; // arrival to dequeue, see delay_bucket()
+	counter_t spare[4];             // to whole cache lines
 };
 static_assert(sizeof(struct class_stats) % CACHE_LINE == 0, "whole cache lines");
 
@@ -74,7 +74,7 @@ void tree_enqueue(struct tree *t, const uint32_t *pkts, uint32_t n, nsec_t now, 
 // Takes at most room_packets packets and about room_bytes wire bytes (it stops at the packet that reaches them)
 // whose turn has come by `now`. Fewer means: nothing more is due before tree_next_due().
 uint32_t tree_dequeue(struct tree *t, uint32_t *out, uint32_t room_packets, uint32_t room_bytes, nsec_t now,
-                      struct pkt_list *freed);
+		      struct pkt_list *freed);
 
 // When tree_dequeue could return something again, if nothing is enqueued: an instant (maybe past: now), TIME_NEVER if empty.
 nsec_t tree_next_due(const struct tree *t);
@@ -93,10 +93,10 @@ bool tree_maintain(struct tree *t, nsec_t now, struct pkt_list *freed);
 // Checks every invariant: counts, sums, reachability of all backlog, heap order, activity. NULL, or what is broken. Slow.
 const char *tree_check(const struct tree *t);
 
-// A change of plan. tree_change_new compares (pure, control thread) and allocates all that applying will need;
-// tree_change_apply runs in the owner between two batches, touching only classes that differ; queued packets, virtual
-// times, CoDel state and counters of the others survive. Afterwards the tree runs on `next`, and tree_change_free
-// (control thread, after a grace period) frees what the old plan's structures were.
+// A change of plan; `next` carries the ids of `prev` (plan_carry_ids). tree_change_new compares (pure, control thread)
+// and allocates all that applying will need; tree_change_apply runs in the owner between two batches, touching only
+// classes that differ; queued packets, virtual times, CoDel state and counters of the others survive. Afterwards the
+// tree runs on `next`, and tree_change_free (control thread, after a grace period) frees what was replaced.
 struct tree_change;
 struct tree_change *tree_change_new(const struct plan *prev, const struct plan *next);
 uint32_t tree_change_actions(const struct tree_change *c);

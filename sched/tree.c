@@ -251,7 +251,7 @@ static void serve(struct tree *t, uint32_t slot, bool by_rt, struct visit *v, ns
 }
 
 uint32_t tree_dequeue(struct tree *t, uint32_t *out, uint32_t room_packets, uint32_t room_bytes, nsec_t now,
-                      struct pkt_list *freed)
+		      struct pkt_list *freed)
 {
 	struct visit v = {.out = out, .packets_max = room_packets, .bytes_max = room_bytes};
 

@@ -21,9 +21,9 @@
 enum { SLOT_NONE = 0, ROOT_SLOT = 1 };
 
 enum class_flags {
-	C_LIVE = 1 << 0,     // the slot is in use
+	C_LIVE = 1 << 0, // the slot is in use
 	C_INNER = 1 << 1,
-	C_RT = 1 << 2,       // has the curve
+	C_RT = 1 << 2, // has the curve
 	C_LS = 1 << 3,
 	C_UL = 1 << 4,
 	C_QUEUED = 1 << 5,   // in its parent's queue of virtual times
@@ -35,30 +35,31 @@ enum class_flags {
 };
 
 // A running class. The lines are in the order of their use: a packet of a link-sharing leaf touches two of them.
-struct class {
+struct class
+{
 	// what link-sharing reads
-	struct cursor ls; // x is the virtual time
+	struct cursor ls;  // x is the virtual time
 	uint64_t ls_slope; // of the second piece
-	uint64_t bytes;   // backlog
+	uint64_t bytes;    // backlog
 	uint32_t packets;
-	uint32_t parent;  // slot
-	uint32_t head;    // the packet that goes next
-	uint16_t flags;   // enum class_flags
-	uint8_t kind;     // enum leaf_kind
-	uint8_t fat;      // shedding bucket, 0: none
-	uint32_t tail;    // of the packets, while they are one flow or a plain queue
+	uint32_t parent; // slot
+	uint32_t head;   // the packet that goes next
+	uint16_t flags;  // enum class_flags
+	uint8_t kind;    // enum leaf_kind
+	uint8_t fat;     // shedding bucket, 0: none
+	uint32_t tail;   // of the packets, while they are one flow or a plain queue
 	uint32_t id;
 
 	// leaf: fq_codel's flows
-	uint64_t hash;    // of the only flow
+	uint64_t hash; // of the only flow
 	int32_t deficit;
-	uint32_t block;   // of flows, 0: one flow at most, and it is here
-	uint32_t crowd;   // flows beyond the block, 0: none
+	uint32_t block;                                  // of flows, 0: one flow at most, and it is here
+	uint32_t crowd;                                  // flows beyond the block, 0: none
 	uint32_t new_head, new_tail, old_head, old_tail; // lists of flows
-	uint32_t queue;   // settings, in tree.queues
+	uint32_t queue;                                  // settings, in tree.queues
 	uint32_t fat_prev, fat_next;
 	uint8_t flow_list; // of the only flow
-	uint8_t alert;    // its CoDel state must see every packet
+	uint8_t alert;     // its CoDel state must see every packet
 	uint16_t spare;
 	uint32_t children; // inner: records below
 	uint64_t spare3;
@@ -68,7 +69,7 @@ struct class {
 	nsec_t e, d;
 	uint32_t e_frac;
 	uint32_t rt_service, ls_service, ul_service; // in tree.services
-	uint32_t d_head;  // the packet d was computed for
+	uint32_t d_head;                             // the packet d was computed for
 	uint32_t spare2;
 
 	// upper limit, and the AQM of the only flow
@@ -80,15 +81,15 @@ static_assert(sizeof(struct class) == 4 * CACHE_LINE, "four lines a class");
 
 // An inner class's children; exists as long as the class is in the plan.
 struct node {
-	struct heap heap;   // queued children by virtual time
+	struct heap heap; // queued children by virtual time
 	uint32_t capacity;
-	nsec_t vtmin;       // of the child picked last; where a waking child starts
-	nsec_t vtmax;       // largest that any child reached
+	nsec_t vtmin; // of the child picked last; where a waking child starts
+	nsec_t vtmax; // largest that any child reached
 };
 
 // What the plan says of a class, by id.
 struct class_plan {
-	uint32_t parent; // id
+	uint32_t parent;            // id
 	uint32_t rt, ls, ul, queue; // numbers of interned values
 	uint8_t present, inner, kind, spare;
 };
@@ -100,7 +101,7 @@ struct queue_conf {
 	uint32_t limit;   // packets
 	uint32_t quantum; // bytes
 	uint32_t spare;
-	nsec_t watch;     // packets that waited less concern no AQM rule
+	nsec_t watch; // packets that waited less concern no AQM rule
 };
 
 enum { FAT_SHIFT = 13, FAT_BUCKETS = 32 }; // classes below 8 KB of backlog are not worth ordering
@@ -108,39 +109,39 @@ enum { FAT_SHIFT = 13, FAT_BUCKETS = 32 }; // classes below 8 KB of backlog are 
 struct flow_store; // flows of all fq_codel leaves of the tree
 
 struct tree {
-	struct class *cls;     // by slot, each on four cache lines
-	uint32_t *slot_of;     // by id
+	struct class *cls;       // by slot, each on four cache lines
+	uint32_t *slot_of;       // by id
 	struct class_plan *plan; // by id
 	struct packet *pkt;
 	struct class_stats *stats; // by id
-	uint32_t ids;          // bound of the three arrays by id
+	uint32_t ids;              // bound of the three arrays by id
 	uint32_t slots;
-	uint32_t packets;      // queued in classes
+	uint32_t packets; // queued in classes
 	uint64_t bytes;
-	uint32_t mtu;          // wire length of the largest frame: what a visit may send
+	uint32_t mtu; // wire length of the largest frame: what a visit may send
 	uint32_t root_id, default_id;
 
-	nsec_t clock;          // when the link would start its next packet
+	nsec_t clock; // when the link would start its next packet
 	uint32_t clock_frac;
-	uint64_t link_slope;   // 0: unshaped
+	uint64_t link_slope; // 0: unshaped
 	nsec_t burst;
 
-	struct node *node;     // by id
+	struct node *node;                         // by id
 	struct heap ineligible, eligible, waiting; // leaves by e, leaves by d, throttled classes by f
-	uint32_t *pos_ls;      // by slot: place in the parent's heap or in `waiting`
-	uint32_t *pos_rt;      // by slot: place in `ineligible` or `eligible`
-	nsec_t refitted;       // see hfsc_refit
+	uint32_t *pos_ls;                          // by slot: place in the parent's heap or in `waiting`
+	uint32_t *pos_rt;                          // by slot: place in `ineligible` or `eligible`
+	nsec_t refitted;                           // see hfsc_refit
 
-	const struct service *service; // services.value
+	const struct service *service;  // services.value
 	const struct queue_conf *queue; // queues.value
 	struct flow_store *flows;
 
-	void *cls_memory;      // what to free
+	void *cls_memory; // what to free
 	struct intern services, queues;
 	uint32_t slot_top, slot_free;
-	uint32_t hand;         // of housekeeping, a slot
+	uint32_t hand; // of housekeeping, a slot
 	uint32_t shed_hand;
-	uint32_t fat_mask;     // buckets in use
+	uint32_t fat_mask; // buckets in use
 	uint32_t fat_head[FAT_BUCKETS];
 	struct pkt_list grave; // packets of deleted classes
 	uint64_t grave_bytes;

@@ -21,7 +21,7 @@ struct action {
 	uint32_t step;  // enum step
 	uint32_t order; // within the step
 	struct class_spec spec;
-	bool stays;     // STEP_REMOVE: it is a leaf of the next plan
+	bool stays;       // STEP_REMOVE: it is a leaf of the next plan
 	struct node room; // the queue of an inner class that grows or comes; after applying: what to free
 };
 
@@ -85,7 +85,7 @@ static struct action *action_add(struct tree_change *c, enum step step, uint32_t
 }
 
 static void action_with_room(struct tree_change *c, enum step step, uint32_t order, const struct class_spec *spec,
-                             uint32_t children)
+			     uint32_t children)
 {
 	struct action *a = action_add(c, step, order, spec);
 
@@ -335,8 +335,9 @@ static void update_class(struct tree *t, const struct class_spec *spec, nsec_t a
 	if (slot != ROOT_SLOT)
 		move_record(t, slot, spec->parent, at);
 	class_refresh(t, slot);
-	hfsc_recurve(t, c, (old.rt != new->rt ? C_RT : 0) | (old.ls != new->ls ? C_LS : 0) |
-				   (old.ul != new->ul ? C_UL : 0), at);
+	hfsc_recurve(t, c,
+		     (old.rt != new->rt ? C_RT : 0) | (old.ls != new->ls ? C_LS : 0) | (old.ul != new->ul ? C_UL : 0),
+		     at);
 	requeue(t, slot, &list, freed);
 	unpark(t, slot, at);
 }

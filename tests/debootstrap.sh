@@ -50,6 +50,7 @@ for suite in "$@"; do
 	chmod 755 "$root/usr/sbin/policy-rc.d"
 	mkdir "$root/weir"
 	tar -c --exclude=./build --exclude=./.git --exclude=./node_modules . | tar -x -C "$root/weir" || exit 1
+	bind none "$root" "$root" bind # so that its / is a mount, as on a real system: network namespaces need that
 	bind proc proc "$root/proc"
 	bind sysfs sysfs "$root/sys"
 	bind none /dev "$root/dev" rbind

@@ -171,7 +171,8 @@ static void run(const struct bench_case *c)
 	while (b.queued < b.wanted) {
 		for (uint32_t k = 0; k < c->bulk; k++) {
 			b.class_id[k] = 1 + random_below(c->leaves);
-			b.flow[k] = (uint64_t)(random_below(c->flows) + 1) * 0x9e3779b97f4a7c15ull ^ (b.class_id[k] - 1);
+			b.flow[k] =
+				(uint64_t)(random_below(c->flows) + 1) * 0x9e3779b97f4a7c15ull ^ (b.class_id[k] - 1);
 		}
 		batch_in(&b, 0);
 	}
@@ -180,8 +181,8 @@ static void run(const struct bench_case *c)
 	for (uint32_t k = 0; k < PIECES; k++)
 		result[k] = piece(&b);
 	qsort(result, PIECES, sizeof *result, ascending);
-	printf("sched tree=hfsc leaves=%u flows=%u size=%u bulk=%u backlog=%u%s%s %.0f ns/packet\n", c->leaves, c->flows,
-	       c->size, c->bulk, c->backlog, strcmp(c->curves, "ls") ? " curves=" : "",
+	printf("sched tree=hfsc leaves=%u flows=%u size=%u bulk=%u backlog=%u%s%s %.0f ns/packet\n", c->leaves,
+	       c->flows, c->size, c->bulk, c->backlog, strcmp(c->curves, "ls") ? " curves=" : "",
 	       strcmp(c->curves, "ls") ? c->curves : "", result[PIECES / 2]);
 	fflush(stdout);
 	tree_free(b.tree, &b.freed);

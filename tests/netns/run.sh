@@ -3,10 +3,12 @@
 set -u
 cd "$(dirname "$0")" || exit 2
 export BUILD=${1:-build}
-shift
-[ $# -gt 0 ] || set -- $(ls ./*.sh | sed -E 's,^\./,,; s,\.sh$,,' | grep -vxE 'lib|run')
+[ $# -gt 0 ] && shift
 bad=0
+[ $# -gt 0 ] || set -- *.sh
 for story in "$@"; do
+	story=${story%.sh}
+	[ "$story" = lib ] || [ "$story" = run ] && continue
 	"./$story.sh"
 	rc=$?
 	case $rc in 0) echo "PASS $story" ;; 77) echo "SKIP $story" ;; *) echo "FAIL $story (exit $rc)"; bad=1 ;; esac

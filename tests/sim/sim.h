@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The simulator: the product's scheduler in virtual time, driven by a scenario file (docs/simulator.md). scenario.c
-// reads the file into the structures here and never changes them afterwards; run.c plays them; expect.c watches the
+// reads the file into the structures here and never changes them afterwards; run.c plays them; watch.c watches the
 // departures and judges; main.c prints.
 #ifndef TESTS_SIM_SIM_H
 #define TESTS_SIM_SIM_H
@@ -120,7 +120,7 @@ struct result {
 	char broken[256]; // an invariant that did not hold, "" if all did
 };
 
-// What expect.c sees of a run.
+// What watch.c sees of a run.
 struct watch;
 struct watch *watch_new(const struct scenario *s);
 void watch_free(struct watch *w);

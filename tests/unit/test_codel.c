@@ -8,7 +8,7 @@
 #include "sched/codel.h"
 
 static const struct codel_conf conf = {
-        .target = 5 * MSEC, .interval = 100 * MSEC, .ce_threshold = TIME_NEVER, .mtu = 1514};
+	.target = 5 * MSEC, .interval = 100 * MSEC, .ce_threshold = TIME_NEVER, .mtu = 1514};
 
 enum { LONG = 100000 }; // bytes left behind: more than one packet
 
@@ -90,6 +90,18 @@ static void test_memory_of_sixteen_intervals(void **state)
 		assert_int_equal(s.count, off[k] < 0 ? 5 : 1); // count - last_count, or anew
 		assert_int_equal(s.last_count, s.count);
 		assert_int_equal(s.drop_next, again + codel_step(100 * MSEC, s.count));
+	}
+}
+
+static void test_memory_needs_two_drops(void **state)
+{
+	for (uint32_t n = 2; n <= 3; n++) {
+		nsec_t calm;
+		struct codel s = after_drops(n, &calm);
+
+		late(&s, calm + 10 * MSEC);
+		assert_int_equal(late(&s, calm + 110 * MSEC), CODEL_DROP);
+		assert_int_equal(s.count, n == 2 ? 1 : 2);
 	}
 }
 
@@ -246,14 +258,15 @@ static void test_same_packets_as_the_rfc(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_step_is_exact),
-	        cmocka_unit_test(test_first_drop_after_an_interval),
-	        cmocka_unit_test(test_below_target_or_one_packet_ends_it),
-	        cmocka_unit_test(test_memory_of_sixteen_intervals),
-	        cmocka_unit_test(test_marks_instead_of_drops),
-	        cmocka_unit_test(test_flood_that_ignores_marks_is_dropped),
-	        cmocka_unit_test(test_ce_threshold_marks_all_above_it),
-	        cmocka_unit_test(test_same_packets_as_the_rfc),
+		cmocka_unit_test(test_step_is_exact),
+		cmocka_unit_test(test_first_drop_after_an_interval),
+		cmocka_unit_test(test_below_target_or_one_packet_ends_it),
+		cmocka_unit_test(test_memory_of_sixteen_intervals),
+		cmocka_unit_test(test_memory_needs_two_drops),
+		cmocka_unit_test(test_marks_instead_of_drops),
+		cmocka_unit_test(test_flood_that_ignores_marks_is_dropped),
+		cmocka_unit_test(test_ce_threshold_marks_all_above_it),
+		cmocka_unit_test(test_same_packets_as_the_rfc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

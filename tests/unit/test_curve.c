@@ -142,12 +142,12 @@ static void test_time_survives_long_runs_and_the_wrap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_rates_are_exact_over_the_whole_range),
-	        cmocka_unit_test(test_two_pieces),
-	        cmocka_unit_test(test_degenerate_pieces),
-	        cmocka_unit_test(test_restart_linear_and_convex),
-	        cmocka_unit_test(test_restart_concave_meets_exactly),
-	        cmocka_unit_test(test_time_survives_long_runs_and_the_wrap),
+		cmocka_unit_test(test_rates_are_exact_over_the_whole_range),
+		cmocka_unit_test(test_two_pieces),
+		cmocka_unit_test(test_degenerate_pieces),
+		cmocka_unit_test(test_restart_linear_and_convex),
+		cmocka_unit_test(test_restart_concave_meets_exactly),
+		cmocka_unit_test(test_time_survives_long_runs_and_the_wrap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

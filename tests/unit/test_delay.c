@@ -33,8 +33,8 @@ static void test_quantiles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_buckets_cover_time_without_gaps),
-	        cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_buckets_cover_time_without_gaps),
+		cmocka_unit_test(test_quantiles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

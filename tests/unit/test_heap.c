@@ -108,10 +108,10 @@ static void test_far_times_are_pulled_in(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_against_an_array),
-	        cmocka_unit_test(test_across_the_wrap_of_keys),
-	        cmocka_unit_test(test_due_and_second),
-	        cmocka_unit_test(test_far_times_are_pulled_in),
+		cmocka_unit_test(test_against_an_array),
+		cmocka_unit_test(test_across_the_wrap_of_keys),
+		cmocka_unit_test(test_due_and_second),
+		cmocka_unit_test(test_far_times_are_pulled_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -453,7 +453,7 @@ static void world_free(struct world *w)
 
 struct worst_of_all {
 	struct oracle_worst o;
-	double service_diff;
+	double service_diff, service_diff_any; // trees of shares alone, and others
 	uint64_t seed_late, seed_ahead, seed_ul, seed_diff;
 };
 
@@ -473,6 +473,7 @@ static void one_tree(uint64_t seed, bool loud, struct worst_of_all *all)
 	nsec_t now, packet_ns;
 	uint64_t ignored;
 	uint32_t batch;
+	bool history = false;
 
 	random_state = seed * 7919;
 	batch = chance(50) ? 1 : 32;
@@ -482,8 +483,10 @@ static void one_tree(uint64_t seed, bool loud, struct worst_of_all *all)
 	w->batch = batch;
 	packet_ns = bytes_to_ns(MTU, plan->rate_bps);
 	now = 1000 + below(NSEC_PER_SEC);
-	for (uint32_t c = 1; c < plan->classes; c++)
+	for (uint32_t c = 1; c < plan->classes; c++) {
+		history |= curve_present(&plan->cls[c].ul) || curve_present(&plan->cls[c].rt);
 		w->greed[c] = chance(40) ? 4 + (uint32_t)below(8) : 0;
+	}
 	for (uint32_t i = 0, sent = 0; sent < SENT_A_TREE && i < 4 * SENT_A_TREE; i++) {
 		const char *wrong;
 		nsec_t step;
@@ -512,7 +515,8 @@ static void one_tree(uint64_t seed, bool loud, struct worst_of_all *all)
 	keep(&all->o.rt_late, &all->seed_late, o->rt_late, seed);
 	keep(&all->o.ls_lead, &all->seed_ahead, o->ls_lead, seed);
 	keep(&all->o.ul_excess, &all->seed_ul, o->ul_excess, seed);
-	keep(&all->service_diff, &all->seed_diff, w->service_diff, seed);
+	keep(history ? &all->service_diff_any : &all->service_diff, history ? &ignored : &all->seed_diff,
+	     w->service_diff, seed);
 	keep(&all->o.rt_order, &ignored, o->rt_order, seed);
 	keep(&all->o.rt_early, &ignored, o->rt_early, seed);
 	keep(&all->o.rt_missed, &ignored, o->rt_missed, seed);
@@ -544,8 +548,8 @@ static void random_trees(void **state)
 	print_message("late %.4f packets (seed %llu), ahead %.4f (seed %llu), above ul %.4f (seed %llu)\n",
 		      all.o.rt_late, (unsigned long long)all.seed_late, all.o.ls_lead,
 		      (unsigned long long)all.seed_ahead, all.o.ul_excess, (unsigned long long)all.seed_ul);
-	print_message("service apart %.4f packets a level (seed %llu)\n", all.service_diff,
-		      (unsigned long long)all.seed_diff);
+	print_message("service apart %.4f packets a level (seed %llu), with rt or ul %.4f\n", all.service_diff,
+		      (unsigned long long)all.seed_diff, all.service_diff_any);
 	print_message(
 		"order %.2f bytes, early %.2f bytes, rt missed %.2f bytes, link early %.2f ns, idle %llu, unexplained %llu\n",
 		all.o.rt_order, all.o.rt_early, all.o.rt_missed, all.o.link_excess, (unsigned long long)all.o.idle,
@@ -555,6 +559,9 @@ static void random_trees(void **state)
 	assert_true(all.o.rt_order <= 8 && all.o.rt_early <= 8 && all.o.rt_missed <= 8);
 	assert_true(all.o.rt_late <= 1.001);
 	assert_true(all.o.ls_lead <= 1.01);
+	// Two schedulers, each within a packet a level of the ideal. With rt or ul they may part for long over a nanosecond
+	// (a leaf that just empties, or just does not, begins a curve anew): there only following measures anything.
+	assert_true(all.service_diff <= 2);
 	assert_true(all.o.ul_excess <= 1.001);
 	assert_true(all.o.link_excess <= 1000); // of up to a minute: the clock's rounding, well below 1e-6
 	assert_int_equal(all.o.unknown, 0);

@@ -3,6 +3,8 @@
 // operations, with every invariant checked and every packet accounted for after each.
 #include "tests/unit/tree_world.h"
 
+#include "sched/tree.h"
+
 // --- a link in virtual time ------------------------------------------------------------------------------------
 
 enum { FED_MAX = 8 };
@@ -44,7 +46,10 @@ static void link_run(struct link *l, nsec_t ns, uint64_t *sent)
 		if (n)
 			continue;
 		due = tree_next_due(l->t);
-		assert_true(due != TIME_NEVER);
+		if (due == TIME_NEVER || !time_before(due, end)) {
+			l->now = end;
+			break;
+		}
 		assert_true(time_before(l->now, due)); // nothing came out though it was due: it would spin
 		l->now = due;
 	}
@@ -80,10 +85,10 @@ static void link_begin(struct link *l, struct world *w, const struct plan *p)
 static void test_shares_split_the_link(void **state)
 {
 	const struct class_line lines[] = {
-	        {"site", 0, NO_CURVE, LINEAR(30 * MBIT), NO_CURVE, {0}},
-	        {"other", 0, NO_CURVE, LINEAR(70 * MBIT), NO_CURVE, leaf_pfifo(100)},
-	        {"a", 1, NO_CURVE, LINEAR(1 * MBIT), NO_CURVE, leaf_pfifo(100)},
-	        {"b", 1, NO_CURVE, LINEAR(2 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"site", 0, NO_CURVE, LINEAR(30 * MBIT), NO_CURVE, {0}},
+		{"other", 0, NO_CURVE, LINEAR(70 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"a", 1, NO_CURVE, LINEAR(1 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"b", 1, NO_CURVE, LINEAR(2 * MBIT), NO_CURVE, leaf_pfifo(100)},
 	};
 	struct plan *p = world_plan(100 * MBIT, lines, 4);
 	uint64_t sent[5];
@@ -112,8 +117,8 @@ static void test_shares_split_the_link(void **state)
 static void test_guarantee_holds_under_overload(void **state)
 {
 	const struct class_line lines[] = {
-	        {"rt", 0, LINEAR(40 * MBIT), LINEAR(1 * MBIT), NO_CURVE, leaf_pfifo(100)},
-	        {"bulk", 0, NO_CURVE, LINEAR(99 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"rt", 0, LINEAR(40 * MBIT), LINEAR(1 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"bulk", 0, NO_CURVE, LINEAR(99 * MBIT), NO_CURVE, leaf_pfifo(100)},
 	};
 	struct plan *p = world_plan(100 * MBIT, lines, 2);
 	uint64_t sent[3];
@@ -133,8 +138,8 @@ static void test_guarantee_holds_under_overload(void **state)
 static void test_upper_limit_holds(void **state)
 {
 	const struct class_line lines[] = {
-	        {"capped", 0, NO_CURVE, LINEAR(90 * MBIT), LINEAR(25 * MBIT), leaf_pfifo(100)},
-	        {"free", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"capped", 0, NO_CURVE, LINEAR(90 * MBIT), LINEAR(25 * MBIT), leaf_pfifo(100)},
+		{"free", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_pfifo(100)},
 	};
 	struct plan *p = world_plan(100 * MBIT, lines, 2);
 	uint64_t sent[3];
@@ -157,8 +162,8 @@ static void test_upper_limit_holds(void **state)
 static void test_starved_class_may_not_exceed_its_limit_later(void **state)
 {
 	const struct class_line lines[] = {
-	        {"capped", 0, NO_CURVE, LINEAR(1 * MBIT), LINEAR(50 * MBIT), leaf_pfifo(100)},
-	        {"big", 0, NO_CURVE, LINEAR(99 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"capped", 0, NO_CURVE, LINEAR(1 * MBIT), LINEAR(50 * MBIT), leaf_pfifo(100)},
+		{"big", 0, NO_CURVE, LINEAR(99 * MBIT), NO_CURVE, leaf_pfifo(100)},
 	};
 	struct plan *p = world_plan(100 * MBIT, lines, 2);
 	uint64_t sent[3];
@@ -182,7 +187,7 @@ static void test_rates_from_lowest_to_highest(void **state)
 
 	for (uint32_t r = 0; r < ARRAY_LEN(rates); r++) {
 		const struct class_line lines[] = {
-		        {"one", 0, NO_CURVE, LINEAR(rates[r]), LINEAR(rates[r] / 2), leaf_pfifo(100)},
+			{"one", 0, NO_CURVE, LINEAR(rates[r]), LINEAR(rates[r] / 2), leaf_pfifo(100)},
 		};
 		struct plan *p = world_plan(rates[r], lines, 1);
 		nsec_t ns = bytes_to_ns(20000 * 64, rates[r] / 2);
@@ -205,9 +210,9 @@ static void test_rates_from_lowest_to_highest(void **state)
 static void test_class_waking_beside_one_far_ahead(void **state)
 {
 	const struct class_line lines[] = {
-	        {"a", 0, LINEAR(8 * MBIT), LINEAR(5 * MBIT), NO_CURVE, leaf_pfifo(100)},
-	        {"b", 0, NO_CURVE, {2500 * KBIT, 0, 2500 * KBIT}, NO_CURVE, leaf_pfifo(100)},
-	        {"c", 0, NO_CURVE, {2500 * KBIT, 0, 2500 * KBIT}, NO_CURVE, leaf_pfifo(100)},
+		{"a", 0, LINEAR(8 * MBIT), LINEAR(5 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"b", 0, NO_CURVE, {2500 * KBIT, 0, 2500 * KBIT}, NO_CURVE, leaf_pfifo(100)},
+		{"c", 0, NO_CURVE, {2500 * KBIT, 0, 2500 * KBIT}, NO_CURVE, leaf_pfifo(100)},
 	};
 	struct plan *p = world_plan(10 * MBIT, lines, 3);
 	uint64_t sent[4];
@@ -224,6 +229,10 @@ static void test_class_waking_beside_one_far_ahead(void **state)
 	assert_true(sent[2] > 0); // no outage: it shares what c had from the start
 	link_run(&l, 2 * NSEC_PER_SEC, sent);
 	assert_rate(sent[2], 2 * NSEC_PER_SEC, 1 * MBIT, 0.02);
+	assert_true(time_before(l.t->node[0].vtmin + NSEC_PER_SEC, l.t->cls[l.t->slot_of[1]].ls.x));
+	l.feds = 0; // and when all have been idle nobody is ahead any more
+	link_run(&l, NSEC_PER_SEC, sent);
+	assert_true(l.t->node[0].vtmin == l.t->cls[l.t->slot_of[1]].ls.x);
 	link_end(&l, p);
 }
 
@@ -231,10 +240,10 @@ static void test_class_waking_beside_one_far_ahead(void **state)
 static void test_shares_after_a_guarantee_alone(void **state)
 {
 	const struct class_line lines[] = {
-	        {"all", 0, NO_CURVE, LINEAR(20 * MBIT), LINEAR(20 * MBIT), {0}},
-	        {"game", 1, {19400 * KBIT, 25 * MSEC, 3 * MBIT}, NO_CURVE, NO_CURVE, leaf_pfifo(100)},
-	        {"x", 1, NO_CURVE, LINEAR(6 * MBIT), NO_CURVE, leaf_pfifo(100)},
-	        {"y", 1, NO_CURVE, LINEAR(9 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"all", 0, NO_CURVE, LINEAR(20 * MBIT), LINEAR(20 * MBIT), {0}},
+		{"game", 1, {19400 * KBIT, 25 * MSEC, 3 * MBIT}, NO_CURVE, NO_CURVE, leaf_pfifo(100)},
+		{"x", 1, NO_CURVE, LINEAR(6 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"y", 1, NO_CURVE, LINEAR(9 * MBIT), NO_CURVE, leaf_pfifo(100)},
 	};
 	struct plan *p = world_plan(20 * MBIT, lines, 4);
 	uint64_t sent[5];
@@ -253,11 +262,65 @@ static void test_shares_after_a_guarantee_alone(void **state)
 	link_end(&l, p);
 }
 
+// A small fq_codel leaf that empties itself while it is dequeued (its last packets dropped by CoDel or its limit) must
+// not take its siblings with it: the kernel's HFSC lost count of active children there, and they never sent again.
+static void test_leaf_that_empties_itself(void **state)
+{
+	struct class_line lines[] = {
+		{"all", 0, NO_CURVE, LINEAR(5 * MBIT), LINEAR(5 * MBIT), {0}},
+		{"rt", 1, {4850 * KBIT, 25 * MSEC, 800 * KBIT}, NO_CURVE, NO_CURVE, leaf_pfifo(10)},
+		{"small", 1, NO_CURVE, {150 * KBIT, 25 * MSEC, 500 * KBIT}, NO_CURVE, leaf_fq_codel()},
+		{"default", 1, NO_CURVE, LINEAR(4200 * KBIT), NO_CURVE, leaf_fq_codel()},
+	};
+	uint64_t sent[5];
+	struct plan *p;
+	struct world w;
+	struct link l;
+
+	lines[2].leaf.quantum = 3000;
+	lines[2].leaf.limit_frames = 61; // 125,000 bytes of frames
+	p = world_plan(5 * MBIT, lines, 4);
+	link_begin(&l, &w, p);
+	l.feds = 1;
+	l.fed[0] = 4;
+	for (uint32_t k = 0; k < 600; k++) {
+		if (k % 2 == 0)
+			for (uint32_t n = 0; n < 84; n++)
+				world_send(&w, l.t, 3, 1 + n / 28, 1462, l.now);
+		for (uint32_t n = 0; n < 4; n++)
+			world_send(&w, l.t, 2, 1, 200, l.now);
+		link_run(&l, 100 * MSEC, sent);
+		assert_sound(l.t);
+		assert_true(sent[4] * 8 * 10 >= 8 * 4200 * KBIT / 10);
+	}
+	assert_true(counter_read(&w.stats[3].drop_codel) > 0 && counter_read(&w.stats[3].drop_full) > 0);
+	link_end(&l, p);
+}
+
+// 500 kbit/s: a full frame takes 24 ms, and CoDel with its usual target of 5 ms would never be content.
+static void test_target_follows_the_rate(void **state)
+{
+	const struct class_line lines[] = {
+		{"all", 0, NO_CURVE, LINEAR(500 * KBIT), NO_CURVE, leaf_fq_codel()},
+	};
+	struct plan *p = world_plan(500 * KBIT, lines, 1);
+	const struct queue_conf *q;
+	struct world w;
+	struct link l;
+
+	link_begin(&l, &w, p);
+	q = &l.t->queue[l.t->plan[1].queue];
+	assert_in_range(q->codel.target, 36 * MSEC, 42 * MSEC);
+	assert_int_equal(q->codel.interval, 100 * MSEC);
+	assert_int_equal(q->watch, q->codel.target);
+	link_end(&l, p);
+}
+
 static void test_small_packets_meet_their_deadline(void **state)
 {
 	const struct class_line lines[] = {
-	        {"voice", 0, {2 * MBIT, 5 * MSEC, 100 * KBIT}, NO_CURVE, NO_CURVE, leaf_pfifo(100)},
-	        {"bulk", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"voice", 0, {2 * MBIT, 5 * MSEC, 100 * KBIT}, NO_CURVE, NO_CURVE, leaf_pfifo(100)},
+		{"bulk", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_pfifo(100)},
 	};
 	struct plan *p = world_plan(10 * MBIT, lines, 2);
 	nsec_t start, bound = bytes_to_ns(200, 2 * MBIT) + bytes_to_ns(1514, 10 * MBIT);
@@ -302,8 +365,8 @@ static void test_leaf_as_root(void **state)
 static void test_unknown_class_goes_to_default(void **state)
 {
 	const struct class_line lines[] = {
-	        {"a", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(10)},
-	        {"default", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(10)},
+		{"a", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(10)},
+		{"default", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(10)},
 	};
 	struct plan *p = world_plan(10 * MBIT, lines, 2);
 	struct world w;
@@ -319,8 +382,8 @@ static void test_unknown_class_goes_to_default(void **state)
 static void test_shed_takes_from_the_fattest(void **state)
 {
 	const struct class_line lines[] = {
-	        {"thin", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(200)},
-	        {"fat", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(200)},
+		{"thin", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(200)},
+		{"fat", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(200)},
 	};
 	struct plan *p = world_plan(10 * MBIT, lines, 2);
 	struct world w;
@@ -345,7 +408,7 @@ static void test_shed_takes_from_the_fattest(void **state)
 static void test_next_due_is_exact(void **state)
 {
 	const struct class_line lines[] = {
-	        {"capped", 0, NO_CURVE, LINEAR(MBIT), LINEAR(MBIT), leaf_pfifo(10)},
+		{"capped", 0, NO_CURVE, LINEAR(MBIT), LINEAR(MBIT), leaf_pfifo(10)},
 	};
 	struct plan *p = world_plan(100 * MBIT, lines, 1);
 	uint32_t out[4], n;
@@ -368,8 +431,8 @@ static void test_next_due_is_exact(void **state)
 static void test_unshaped_gives_all_there_is(void **state)
 {
 	const struct class_line lines[] = {
-	        {"a", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(100)},
-	        {"b", 0, NO_CURVE, LINEAR(3 * MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"a", 0, NO_CURVE, LINEAR(MBIT), NO_CURVE, leaf_pfifo(100)},
+		{"b", 0, NO_CURVE, LINEAR(3 * MBIT), NO_CURVE, leaf_pfifo(100)},
 	};
 	struct plan *p = world_plan(0, lines, 2);
 	uint32_t out[40], from_b = 0;
@@ -489,8 +552,9 @@ static void walk_enqueue(struct walk *k)
 	bool one = world_random(&k->w, 2);
 
 	while (n < want) {
-		uint32_t i = world_packet(&k->w, one ? id : world_random(&k->w, WALK_IDS),
-					  (world_random(&k->w, flows) + 1ull) << 44, 40 + world_random(&k->w, 1475), k->now);
+		uint32_t i =
+			world_packet(&k->w, one ? id : world_random(&k->w, WALK_IDS),
+				     (world_random(&k->w, flows) + 1ull) << 44, 40 + world_random(&k->w, 1475), k->now);
 
 		if (i == PKT_NONE)
 			break;
@@ -535,13 +599,23 @@ static void walk_change(struct walk *k)
 static void walk_step(struct walk *k)
 {
 	switch (world_random(&k->w, 16)) {
-	case 0: case 1: case 2: case 3: case 4:
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+	case 4:
 		walk_enqueue(k);
 		break;
-	case 5: case 6: case 7: case 8: case 9: case 10:
+	case 5:
+	case 6:
+	case 7:
+	case 8:
+	case 9:
+	case 10:
 		walk_dequeue(k);
 		break;
-	case 11: case 12:
+	case 11:
+	case 12:
 		k->now += world_random(&k->w, 2) ? world_random(&k->w, 3000000) : world_random(&k->w, 20000);
 		break;
 	case 13:
@@ -592,8 +666,7 @@ static void test_random_walk(void **state)
 	assert_int_equal(counted_out, k.out);
 	print_message("%llu in, %llu out, drops: %llu full, %llu codel, %llu reconfigured\n", (unsigned long long)k.in,
 		      (unsigned long long)k.out, (unsigned long long)k.w.dropped[DROP_QUEUE_FULL],
-		      (unsigned long long)k.w.dropped[DROP_CODEL],
-		      (unsigned long long)k.w.dropped[DROP_RECONFIGURED]);
+		      (unsigned long long)k.w.dropped[DROP_CODEL], (unsigned long long)k.w.dropped[DROP_RECONFIGURED]);
 	assert_true(k.w.dropped[DROP_CODEL] > 100 && k.w.dropped[DROP_QUEUE_FULL] > 100);
 	assert_true(k.w.dropped[DROP_RECONFIGURED] > 100 && k.out > 10000);
 	assert_int_equal(counted_drops, k.in - k.out - backlog);
@@ -606,20 +679,22 @@ static void test_random_walk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_shares_split_the_link),
-	        cmocka_unit_test(test_guarantee_holds_under_overload),
-	        cmocka_unit_test(test_upper_limit_holds),
-	        cmocka_unit_test(test_starved_class_may_not_exceed_its_limit_later),
-	        cmocka_unit_test(test_rates_from_lowest_to_highest),
-	        cmocka_unit_test(test_class_waking_beside_one_far_ahead),
-	        cmocka_unit_test(test_shares_after_a_guarantee_alone),
-	        cmocka_unit_test(test_small_packets_meet_their_deadline),
-	        cmocka_unit_test(test_leaf_as_root),
-	        cmocka_unit_test(test_unknown_class_goes_to_default),
-	        cmocka_unit_test(test_shed_takes_from_the_fattest),
-	        cmocka_unit_test(test_next_due_is_exact),
-	        cmocka_unit_test(test_unshaped_gives_all_there_is),
-	        cmocka_unit_test(test_random_walk),
+		cmocka_unit_test(test_shares_split_the_link),
+		cmocka_unit_test(test_guarantee_holds_under_overload),
+		cmocka_unit_test(test_upper_limit_holds),
+		cmocka_unit_test(test_starved_class_may_not_exceed_its_limit_later),
+		cmocka_unit_test(test_rates_from_lowest_to_highest),
+		cmocka_unit_test(test_class_waking_beside_one_far_ahead),
+		cmocka_unit_test(test_shares_after_a_guarantee_alone),
+		cmocka_unit_test(test_leaf_that_empties_itself),
+		cmocka_unit_test(test_target_follows_the_rate),
+		cmocka_unit_test(test_small_packets_meet_their_deadline),
+		cmocka_unit_test(test_leaf_as_root),
+		cmocka_unit_test(test_unknown_class_goes_to_default),
+		cmocka_unit_test(test_shed_takes_from_the_fattest),
+		cmocka_unit_test(test_next_due_is_exact),
+		cmocka_unit_test(test_unshaped_gives_all_there_is),
+		cmocka_unit_test(test_random_walk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Changing the plan of a tree that runs: what must survive does, what goes is counted, and only what differs is touched.
+// Changing the plan of a tree that runs: what must survive does, what goes is counted, only what differs is touched.
 #include <time.h>
 
 #include "tests/unit/tree_world.h"
@@ -88,11 +88,11 @@ static uint32_t drain(struct change_test *c, uint32_t n, uint32_t id)
 	return of;
 }
 
-#define THREE(rate_b, kind_c)                                                                                          \
-	{                                                                                                              \
-		{"a", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},                                      \
-		{"b", 0, NO_CURVE, LINEAR(rate_b), NO_CURVE, leaf_fq_codel()},                                         \
-		{"c", 0, LINEAR(MBIT), LINEAR(5 * MBIT), LINEAR(20 * MBIT), kind_c},                                   \
+#define THREE(rate_b, kind_c)                                                                \
+	{                                                                                    \
+		{"a", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},            \
+			{"b", 0, NO_CURVE, LINEAR(rate_b), NO_CURVE, leaf_fq_codel()},       \
+			{"c", 0, LINEAR(MBIT), LINEAR(5 * MBIT), LINEAR(20 * MBIT), kind_c}, \
 	}
 
 static void test_same_plan_is_no_change(void **state)
@@ -132,18 +132,18 @@ static void test_added_class_and_new_default(void **state)
 {
 	const struct class_line before[] = THREE(10 * MBIT, leaf_fq_codel());
 	const struct class_line after[] = {
-	        {"a", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
-	        {"b", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
-	        {"c", 0, LINEAR(MBIT), LINEAR(5 * MBIT), LINEAR(20 * MBIT), leaf_fq_codel()},
-	        {"site", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, {0}},
-	        {"d", 4, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"a", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"b", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"c", 0, LINEAR(MBIT), LINEAR(5 * MBIT), LINEAR(20 * MBIT), leaf_fq_codel()},
+		{"site", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, {0}},
+		{"d", 4, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
 	};
 	struct change_test c;
 
 	begin_with(&c, world_plan(100 * MBIT, before, 3), 500, 16);
 	fill(&c, "a", 20);
 	assert_int_equal(change(&c, world_plan(100 * MBIT, after, 5)), 3); // two classes, and room for one in the root
-	world_send(&c.w, c.t, 12, 1, 100, c.now); // unknown
+	world_send(&c.w, c.t, 12, 1, 100, c.now);                          // unknown
 	assert_int_equal(counter_read(&c.w.stats[id_of(&c, "d")].backlog_packets), 1);
 	assert_sound(c.t);
 	end(&c);
@@ -153,8 +153,8 @@ static void test_removed_class_loses_its_packets_in_slices(void **state)
 {
 	const struct class_line before[] = THREE(10 * MBIT, leaf_fq_codel());
 	const struct class_line after[] = {
-	        {"a", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
-	        {"c", 0, LINEAR(MBIT), LINEAR(5 * MBIT), LINEAR(20 * MBIT), leaf_fq_codel()},
+		{"a", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"c", 0, LINEAR(MBIT), LINEAR(5 * MBIT), LINEAR(20 * MBIT), leaf_fq_codel()},
 	};
 	struct change_test c;
 	uint32_t id_b;
@@ -199,20 +199,20 @@ static void test_other_leaf_kind_keeps_the_packets(void **state)
 static void test_moved_split_and_joined_classes(void **state)
 {
 	const struct class_line flat[] = {
-	        {"b", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
-	        {"site", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
-	        {"d", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"b", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"site", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"d", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
 	};
 	const struct class_line deep[] = {
-	        {"site", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, {0}},
-	        {"b", 1, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
-	        {"d", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"site", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, {0}},
+		{"b", 1, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"d", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
 	};
 	const struct class_line turned[] = {
-	        {"outer", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, {0}},
-	        {"site", 1, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, {0}},
-	        {"b", 2, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
-	        {"d", 1, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"outer", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, {0}},
+		{"site", 1, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, {0}},
+		{"b", 2, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"d", 1, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
 	};
 	struct change_test c;
 
@@ -328,9 +328,9 @@ static void test_one_of_thousands(void **state)
 static void test_idle_classes_are_forgotten(void **state)
 {
 	const struct class_line lines[] = {
-	        {"site", 0, NO_CURVE, LINEAR(10 * MBIT), LINEAR(50 * MBIT), {0}},
-	        {"a", 1, {20 * MBIT, 10 * MSEC, 1 * MBIT}, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
-	        {"b", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"site", 0, NO_CURVE, LINEAR(10 * MBIT), LINEAR(50 * MBIT), {0}},
+		{"a", 1, {20 * MBIT, 10 * MSEC, 1 * MBIT}, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
+		{"b", 0, NO_CURVE, LINEAR(10 * MBIT), NO_CURVE, leaf_fq_codel()},
 	};
 	struct change_test c;
 	uint32_t id;
@@ -356,16 +356,16 @@ static void test_idle_classes_are_forgotten(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_same_plan_is_no_change),
-	        cmocka_unit_test(test_rate_change_touches_one_class),
-	        cmocka_unit_test(test_added_class_and_new_default),
-	        cmocka_unit_test(test_removed_class_loses_its_packets_in_slices),
-	        cmocka_unit_test(test_other_leaf_kind_keeps_the_packets),
-	        cmocka_unit_test(test_moved_split_and_joined_classes),
-	        cmocka_unit_test(test_limit_takes_effect_at_once),
-	        cmocka_unit_test(test_link_rate),
-	        cmocka_unit_test(test_one_of_thousands),
-	        cmocka_unit_test(test_idle_classes_are_forgotten),
+		cmocka_unit_test(test_same_plan_is_no_change),
+		cmocka_unit_test(test_rate_change_touches_one_class),
+		cmocka_unit_test(test_added_class_and_new_default),
+		cmocka_unit_test(test_removed_class_loses_its_packets_in_slices),
+		cmocka_unit_test(test_other_leaf_kind_keeps_the_packets),
+		cmocka_unit_test(test_moved_split_and_joined_classes),
+		cmocka_unit_test(test_limit_takes_effect_at_once),
+		cmocka_unit_test(test_link_rate),
+		cmocka_unit_test(test_one_of_thousands),
+		cmocka_unit_test(test_idle_classes_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,8 +18,14 @@
 #define MBIT 1000000ull
 #define GBIT 1000000000ull
 #define MSEC NSEC_PER_MSEC
-#define LINEAR(rate) {(rate), 0, (rate)}
-#define NO_CURVE {0, 0, 0}
+#define LINEAR(rate)              \
+	{                         \
+		(rate), 0, (rate) \
+	}
+#define NO_CURVE        \
+	{               \
+		0, 0, 0 \
+	}
 
 struct world {
 	struct packet *pkt;
@@ -90,8 +96,8 @@ static inline uint32_t world_packet(struct world *w, uint32_t id, uint64_t flow,
 	if (!w->frees)
 		return PKT_NONE;
 	i = w->free[--w->frees];
-	w->pkt[i] = (struct packet){.class_id = id, .flow = flow, .len = (uint16_t)len, .wire_len = (uint16_t)len,
-				    .arrival = now};
+	w->pkt[i] = (struct packet){
+		.class_id = id, .flow = flow, .len = (uint16_t)len, .wire_len = (uint16_t)len, .arrival = now};
 	return i;
 }
 
@@ -110,8 +116,12 @@ static inline struct leaf_conf leaf_pfifo(uint32_t limit)
 
 static inline struct leaf_conf leaf_fq_codel(void)
 {
-	return (struct leaf_conf){.kind = LEAF_FQ_CODEL, .limit_packets = 10240, .limit_frames = 10240,
-				  .quantum = 1514, .target_ns = 5 * MSEC, .interval_ns = 100 * MSEC,
+	return (struct leaf_conf){.kind = LEAF_FQ_CODEL,
+				  .limit_packets = 10240,
+				  .limit_frames = 10240,
+				  .quantum = 1514,
+				  .target_ns = 5 * MSEC,
+				  .interval_ns = 100 * MSEC,
 				  .ce_threshold_ns = TIME_NEVER};
 }
 

@@ -24,12 +24,13 @@ OPT ?= -O2
 CFLAGS ?= -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) $(OPT) $(ARCH) $(WARN) $(SANFLAGS) $(CFLAGS) -pthread -MMD -MP
 ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS) -pthread
-LIBS = -lxdp -lbpf -luring -ljansson -lseccomp -lcap
+LIBS = -lxdp -lbpf -luring -ljansson -lseccomp -lcap -lmicrohttpd -lssl -lcrypto -lsqlite3
 
 core_src := $(wildcard core/*.c)
 sched_src := $(wildcard sched/*.c)
 io_src := $(filter-out %.bpf.c,$(wildcard io/*.c))
-mgmt_src := $(filter-out mgmt/main.c,$(wildcard mgmt/*.c))
+weirctl_src := $(wildcard mgmt/weirctl*.c)
+mgmt_src := $(filter-out mgmt/main.c $(weirctl_src),$(wildcard mgmt/*.c))
 objs = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
@@ -38,7 +39,7 @@ benches := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.
 fuzzers := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 sim := $(if $(wildcard tests/sim/*.c),$(BUILD)/tests/sim,)
 
-all: $(BUILD)/weir
+all: $(BUILD)/weir $(if $(weirctl_src),$(BUILD)/weirctl,)
 tests: all $(unit_tests) $(tools) $(sim) $(benches)
 
 $(BUILD)/libcore.a: $(call objs,$(core_src))
@@ -55,6 +56,10 @@ pure_libs = $(BUILD)/libsched.a $(BUILD)/libcore.a
 $(BUILD)/weir: $(BUILD)/obj/mgmt/main.o $(weir_libs)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/weirctl: $(call objs,$(weirctl_src)) $(weir_libs)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcurl
 
 $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)

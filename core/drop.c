@@ -4,10 +4,9 @@
 
 static const struct {
 	const char *name, *text;
-} reasons[DROP_REASON_COUNT] = {
-        [DROP_NONE] = {"none", "not dropped"},
+} reasons[DROP_REASON_COUNT] = {[DROP_NONE] = {"none", "not dropped"},
 #define X(id, name, text) [DROP_##id] = {name, text},
-        DROP_REASONS(X)
+				DROP_REASONS(X)
 #undef X
 };
 

@@ -15,10 +15,10 @@
 enum l3_kind { L3_OTHER, L3_ARP, L3_IPV4, L3_IPV6 };
 
 enum packet_flags {
-	PKT_VLAN = 1u << 0,        // `vlan` holds the outermost tag as it is in the frame
-	PKT_FRAGMENT = 1u << 1,    // any fragment: ports are not looked at, so that all pieces of a datagram share a flow
-	PKT_L4 = 1u << 2,          // l4 is the offset of a complete TCP, UDP or ICMP header
-	PKT_MARK_CE = 1u << 3,     // a scheduler asks for ECN CE; written into the frame just before TX
+	PKT_VLAN = 1u << 0,     // `vlan` holds the outermost tag as it is in the frame
+	PKT_FRAGMENT = 1u << 1, // any fragment: ports are not looked at, so that all pieces of a datagram share a flow
+	PKT_L4 = 1u << 2,       // l4 is the offset of a complete TCP, UDP or ICMP header
+	PKT_MARK_CE = 1u << 3,  // a scheduler asks for ECN CE; written into the frame just before TX
 };
 
 struct packet {
@@ -48,10 +48,10 @@ static_assert(sizeof(struct packet) == CACHE_LINE, "one descriptor, one cache li
 
 // All frames of the process: chunk i is described by pkt[i]. The memory belongs to io/umem.
 struct frames {
-	uint8_t *base;         // chunk 0
-	struct packet *pkt;    // descriptor 0
-	uint32_t count;        // chunks, the unused chunk 0 included
-	uint32_t chunk_shift;  // log2 of the chunk size
+	uint8_t *base;        // chunk 0
+	struct packet *pkt;   // descriptor 0
+	uint32_t count;       // chunks, the unused chunk 0 included
+	uint32_t chunk_shift; // log2 of the chunk size
 };
 
 static inline uint8_t *frame_data(const struct frames *f, uint32_t i)

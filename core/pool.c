@@ -34,7 +34,8 @@ static void push(struct pool *pool, struct stack *s, uint32_t slot)
 	do {
 		atomic_store_explicit(&pool->slot[slot].below, (uint32_t)top, memory_order_relaxed);
 		next = ((top >> 32) + 1) << 32 | (slot + 1);
-	} while (!atomic_compare_exchange_weak_explicit(&s->top, &top, next, memory_order_release, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&s->top, &top, next, memory_order_release,
+							memory_order_relaxed));
 }
 
 static bool pop(struct pool *pool, struct stack *s, uint32_t *slot)
@@ -47,7 +48,8 @@ static bool pop(struct pool *pool, struct stack *s, uint32_t *slot)
 		uint32_t below = atomic_load_explicit(&pool->slot[(uint32_t)top - 1].below, memory_order_relaxed);
 
 		next = ((top >> 32) + 1) << 32 | below;
-	} while (!atomic_compare_exchange_weak_explicit(&s->top, &top, next, memory_order_acquire, memory_order_acquire));
+	} while (!atomic_compare_exchange_weak_explicit(&s->top, &top, next, memory_order_acquire,
+							memory_order_acquire));
 	*slot = (uint32_t)top - 1;
 	return true;
 }

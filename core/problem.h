@@ -24,7 +24,7 @@ struct problems {
 
 // Adds one; path and text are cut at their maximum. Never fails: without memory it still counts.
 void problem_add(struct problems *p, enum problem_level level, const char *path, const char *fmt, ...)
-        PRINTF_LIKE(4, 5);
+	PRINTF_LIKE(4, 5);
 void problems_free(struct problems *p);
 
 #endif

@@ -17,7 +17,7 @@ struct dataplane_queue {
 
 // Builds workers, pool and one lane a queue for the first configuration (taken over). NULL with problems.
 struct dataplane *dataplane_new(struct config *config, const struct frames *frames, const struct dataplane_queue *queue,
-                                uint32_t queues, struct stats *stats, struct problems *out);
+				uint32_t queues, struct stats *stats, struct problems *out);
 
 struct dataplane_change {
 	uint64_t revision, duration_ns, pause_ns, lost;

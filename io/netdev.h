@@ -9,7 +9,7 @@
 
 struct netdev {
 	char name[DEVICE_MAX];
-	char driver[32];     // "veth", "igb", ...
+	char driver[32]; // "veth", "igb", ...
 	uint32_t ifindex;
 	uint32_t mtu;
 	uint32_t rx_queues, tx_queues; // in use now

@@ -13,11 +13,11 @@ struct queue;
 
 struct queue_stats { // one writer: the owning worker; in shared memory
 	counter_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-	counter_t rx_dropped;        // lost before the classifier: no frame, ring full, bad descriptor (XDP_STATISTICS)
+	counter_t rx_dropped; // lost before the classifier: no frame, ring full, bad descriptor (XDP_STATISTICS)
 	counter_t tx_completed;
 	counter_t rx_wakeups, tx_kicks, tx_busy, tx_errors; // system calls and how they ended
-	counter_t fill_empty;        // the kernel found the fill ring empty
-	counter_t bad_completions;   // addresses that came back without having been sent
+	counter_t fill_empty;                               // the kernel found the fill ring empty
+	counter_t bad_completions;                          // addresses that came back without having been sent
 	counter_t frames_fill, frames_rx, frames_tx; // gauges: frames the kernel holds, by place (conservation law)
 };
 
@@ -48,10 +48,10 @@ struct queue {
 	const struct queue_ops *ops;
 	const struct frames *frames;
 	struct queue_stats *stats;
-	uint16_t port, index;     // port index; queue number on the device
-	int fd;                   // to poll for input; -1: none
-	uint32_t inflight_cap;    // frame bytes; 0: as many as the ring holds. Set by the worker when a plan changes
-	bool fix_checksums;       // the peer may hand over partial checksums
+	uint16_t port, index;  // port index; queue number on the device
+	int fd;                // to poll for input; -1: none
+	uint32_t inflight_cap; // frame bytes; 0: as many as the ring holds. Set by the worker when a plan changes
+	bool fix_checksums;    // the peer may hand over partial checksums
 };
 
 // The cap that tx_room honours: never below two full frames, or one that is larger than the cap would never leave.

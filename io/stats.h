@@ -17,7 +17,7 @@ struct stats_worker {
 	counter_t drops[DROP_REASON_COUNT];
 	counter_t flooded, handed_over, received_over;
 	counter_t frames_cache, frames_held, frames_handoff; // gauges (conservation law)
-	counter_t longest_pause_ns;  // longest gap between two loops of a busy worker
+	counter_t longest_pause_ns;                          // longest gap between two loops of a busy worker
 	counter_t fdb_entries;
 } CACHE_ALIGNED;
 
@@ -39,7 +39,7 @@ struct stats_port {
 struct stats_shaper {
 	char name[NAME_MAX_LEN];
 	uint32_t port, worker;
-	uint32_t first_class;     // its classes are class[first_class + id]
+	uint32_t first_class; // its classes are class[first_class + id]
 	uint32_t id_limit;
 	counter_t rate_bps;
 	counter_t backlog_packets;
@@ -48,14 +48,14 @@ struct stats_shaper {
 struct stats_class {
 	char name[CLASS_NAME_MAX]; // "" : id not in use
 	uint32_t shaper, parent_id, leaf_kind, is_default;
-	uint64_t rt_bps, ls_bps, ul_bps;  // m2 of each curve as configured, 0: absent
+	uint64_t rt_bps, ls_bps, ul_bps; // m2 of each curve as configured, 0: absent
 };
 
 // The region. Names are written by the control thread before `revision` changes.
 struct stats {
 	uint32_t magic, version;
-	uint64_t bytes;           // of the whole region
-	_Atomic uint64_t revision; // in force
+	uint64_t bytes;             // of the whole region
+	_Atomic uint64_t revision;  // in force
 	_Atomic uint64_t names_seq; // odd while names are being rewritten
 	counter_t started_ns;
 	counter_t frames_total, frames_pool, frames_huge;

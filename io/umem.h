@@ -7,11 +7,11 @@
 #include "core/packet.h"
 
 struct umem {
-	int fd;            // memfd
-	uint8_t *base;     // mapping in this process
+	int fd;        // memfd
+	uint8_t *base; // mapping in this process
 	size_t bytes;
 	uint32_t frames, chunk_size;
-	bool huge;         // really on huge pages
+	bool huge; // really on huge pages
 };
 
 // Creates and maps it (parent). 0, or -errno. Falls back to 4 KB pages, and says so in u->huge.

@@ -12,8 +12,8 @@
 struct xsk_info {
 	uint32_t port, queue; // port index, queue number
 	uint32_t rx_ring, tx_ring, fill_ring, completion_ring;
-	uint32_t mode;        // enum port_mode really in use (zerocopy, copy, generic), read back from the kernel
-	uint32_t busy_poll;   // 1: SO_PREFER_BUSY_POLL is set
+	uint32_t mode;          // enum port_mode really in use (zerocopy, copy, generic), read back from the kernel
+	uint32_t busy_poll;     // 1: SO_PREFER_BUSY_POLL is set
 	uint32_t fix_checksums; // 1: the driver hands over partial checksums (veth, virtio, tun)
 };
 
@@ -27,8 +27,8 @@ struct xsk_socket_handle; // a bound socket in the parent
 // Binds (device, queue) as `conf` asks; EBUSY is retried up to 2 s (the kernel frees a closed socket's queue late). The
 // program must be attached already. *info tells what came of it; a fallback from auto is a warning. NULL and a problem on failure.
 struct xsk_socket_handle *xsk_bind(struct xsk_factory *f, const struct port_conf *conf, const char *driver,
-                                   uint32_t port, uint32_t queue, bool generic, struct xsk_info *info,
-                                   struct problems *out);
+				   uint32_t port, uint32_t queue, bool generic, struct xsk_info *info,
+				   struct problems *out);
 int xsk_handle_fd(const struct xsk_socket_handle *h);
 // Closes the parent's end. All sockets of a registration are closed together: until the last one is, and until no other
 // process holds one, the kernel may keep their queues.

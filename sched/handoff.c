@@ -13,7 +13,7 @@
 
 enum { DROP_BATCH = 32, DRR_QUANTUM = 2048, EMPTY = 0 };
 
-struct staged { // packets of one class
+struct staged {               // packets of one class
 	uint32_t class_plus1; // EMPTY: free slot
 	uint32_t count;
 	uint32_t head, tail;

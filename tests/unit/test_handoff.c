@@ -94,9 +94,9 @@ static void a_flood_of_classes_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(order_is_kept_within_a_class),
-	        cmocka_unit_test(the_fattest_class_loses),
-	        cmocka_unit_test(a_flood_of_classes_is_survived),
+		cmocka_unit_test(order_is_kept_within_a_class),
+		cmocka_unit_test(the_fattest_class_loses),
+		cmocka_unit_test(a_flood_of_classes_is_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

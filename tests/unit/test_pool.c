@@ -118,9 +118,9 @@ static void ring_keeps_order_between_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(every_frame_comes_out_once),
-	        cmocka_unit_test(threads_trade_frames),
-	        cmocka_unit_test(ring_keeps_order_between_threads),
+		cmocka_unit_test(every_frame_comes_out_once),
+		cmocka_unit_test(threads_trade_frames),
+		cmocka_unit_test(ring_keeps_order_between_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,6 +306,23 @@ static void shut_down(struct engine *e)
 	stats_unmap(e->stats);
 }
 
+// A worker that waits for its CPU while its receive ring fills loses packets before any class is known. A kernel that
+// groups tasks by session (sched_autogroup) weighs niceness only within the group, so the engine gets one of its own. Without
+// the right to ask (in a container, say) it works like everybody else.
+static void ask_for_cpu(void)
+{
+	int fd;
+
+	setpriority(PRIO_PROCESS, 0, NICE_HIGHEST);
+	if (setsid() < 0)
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	dprintf(fd, "%d", NICE_HIGHEST);
+	close(fd);
+}
+
 int engine_main(int channel_fd)
 {
 	struct engine *e = calloc(1, sizeof *e);
@@ -313,9 +330,7 @@ int engine_main(int channel_fd)
 	int status = 1, err;
 	nsec_t deadline = clock_now() + START_NS;
 
-	// A worker that waits for its CPU while its receive ring fills loses packets before any class is known. Without the
-	// right to ask for it (in a container, say) it works like everybody else.
-	setpriority(PRIO_PROCESS, 0, NICE_HIGHEST);
+	ask_for_cpu();
 	err = sandbox_drop_privileges();
 	if (!e || !m || err) {
 		fprintf(stderr, "weir: engine: %s\n", err ? strerror(-err) : "out of memory");

@@ -5,6 +5,7 @@
 #define TESTS_TOOL_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NSEC 1000000000ull
 
@@ -59,6 +62,22 @@ static inline double number(const char *name, const char *text, double min, doub
 	return v;
 }
 
+// A measurement should not depend on what else this machine does: before others on its CPU, in a scheduling group of its own.
+// Where that is not allowed the tool works all the same.
+static inline void hurry(void)
+{
+	int fd;
+
+	setpriority(PRIO_PROCESS, 0, -19);
+	if (setsid() < 0)
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	dprintf(fd, "-19");
+	close(fd);
+}
+
 static inline void pin_to_cpu(int cpu)
 {
 	cpu_set_t set;
@@ -66,6 +85,7 @@ static inline void pin_to_cpu(int cpu)
 	CPU_SET((size_t)cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
 		die("--cpu %d: %s", cpu, strerror(errno));
+	hurry();
 }
 
 // A histogram of delays in ns: 16 buckets an octave, so a percentile is at most 6.25 % too high.

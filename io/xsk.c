@@ -32,7 +32,7 @@ enum {
 	REFILL_MIN = 32, // fewer missing frames are not worth a visit
 };
 
-enum ring { RING_RX, RING_TX, RING_FILL, RING_COMPLETION, RING_COUNT };
+enum ring_kind { RING_RX, RING_TX, RING_FILL, RING_COMPLETION, RING_COUNT };
 
 struct xsk_queue {
 	struct queue q; // first: a struct queue * is one of us
@@ -323,7 +323,7 @@ static const struct queue_ops xsk_ops = {
 	.close = xsk_close,
 };
 
-static uint8_t *map_ring(struct xsk_queue *x, enum ring r, size_t bytes, uint64_t offset)
+static uint8_t *map_ring(struct xsk_queue *x, enum ring_kind r, size_t bytes, uint64_t offset)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, x->q.fd, (off_t)offset);
 
@@ -336,7 +336,7 @@ static uint8_t *map_ring(struct xsk_queue *x, enum ring r, size_t bytes, uint64_
 
 // The rings are found where the kernel has them, cursors included; libxdp's struct keeps a producer's view of the
 // consumer one ring ahead.
-static bool map_producer(struct xsk_queue *x, struct xsk_ring_prod *ring, enum ring r, uint32_t size, size_t entry,
+static bool map_producer(struct xsk_queue *x, struct xsk_ring_prod *ring, enum ring_kind r, uint32_t size, size_t entry,
 			 const struct xdp_ring_offset *o, uint64_t offset)
 {
 	uint8_t *p = map_ring(x, r, o->desc + size * entry, offset);
@@ -354,7 +354,7 @@ static bool map_producer(struct xsk_queue *x, struct xsk_ring_prod *ring, enum r
 	return true;
 }
 
-static bool map_consumer(struct xsk_queue *x, struct xsk_ring_cons *ring, enum ring r, uint32_t size, size_t entry,
+static bool map_consumer(struct xsk_queue *x, struct xsk_ring_cons *ring, enum ring_kind r, uint32_t size, size_t entry,
 			 const struct xdp_ring_offset *o, uint64_t offset)
 {
 	uint8_t *p = map_ring(x, r, o->desc + size * entry, offset);

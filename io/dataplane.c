@@ -77,8 +77,9 @@ static void describe(struct dataplane *d, const struct revision *r)
 {
 	struct stats *s = d->stats;
 	static struct stats_class none;
+	uint64_t writing = atomic_load(&s->names_seq) | 1; // odd already if an engine died over it
 
-	atomic_fetch_add(&s->names_seq, 1);
+	atomic_store(&s->names_seq, writing);
 	s->shapers = d->ports;
 	for (uint32_t p = 0; p < d->ports; p++) {
 		struct stats_shaper *sh = &s->shaper[p];
@@ -108,7 +109,7 @@ static void describe(struct dataplane *d, const struct revision *r)
 		snprintf(s->port[p].name, sizeof s->port[p].name, "%s", r->config->port[p].name);
 		snprintf(s->port[p].device, sizeof s->port[p].device, "%s", r->config->port[p].device);
 	}
-	atomic_fetch_add(&s->names_seq, 1);
+	atomic_store(&s->names_seq, writing + 1);
 	atomic_store(&s->revision, r->number);
 }
 

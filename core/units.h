@@ -24,6 +24,17 @@ static inline nsec_t time_later(nsec_t a, nsec_t b)
 	return time_before(a, b) ? b : a;
 }
 
+// The same for instants that may be TIME_NEVER.
+static inline bool time_is_due(nsec_t instant, nsec_t now)
+{
+	return instant != TIME_NEVER && !time_before(now, instant);
+}
+
+static inline nsec_t time_sooner(nsec_t a, nsec_t b)
+{
+	return b == TIME_NEVER || (a != TIME_NEVER && time_before(a, b)) ? a : b;
+}
+
 // Time that `bytes` take at `rate_bps` (> 0), in ns, rounded up.
 static inline nsec_t bytes_to_ns(uint64_t bytes, uint64_t rate_bps)
 {

@@ -5,10 +5,20 @@
 
 #include <time.h>
 
-nsec_t clock_now(void)
+static nsec_t read_clock(clockid_t id)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(id, &t);
 	return (nsec_t)t.tv_sec * NSEC_PER_SEC + (nsec_t)t.tv_nsec;
+}
+
+nsec_t clock_now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+nsec_t clock_boottime(void)
+{
+	return read_clock(CLOCK_BOOTTIME);
 }

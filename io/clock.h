@@ -7,5 +7,7 @@
 
 // CLOCK_MONOTONIC, ns. Read once a loop, not once a packet.
 nsec_t clock_now(void);
+// CLOCK_BOOTTIME, ns: goes on while the machine is suspended. For deadlines that people were promised.
+nsec_t clock_boottime(void);
 
 #endif

@@ -8,11 +8,15 @@
 enum sandbox_role {
 	SANDBOX_READER, // parses a configuration file: memory, read, write, exit
 	SANDBOX_ENGINE, // moves packets: AF_XDP kicks, io_uring_enter, futex, memory, messages
+	SANDBOX_MANAGER, // store, API: files, threads, sockets that it is given; no program, no new socket but pairs
 };
 
 // Drops to uid/gid nobody (if root), all capabilities, sets no_new_privs. 0 or -errno; -EPERM if another thread of the
 // process still has capabilities (a process that is not root must call it before it starts threads).
 int sandbox_drop_privileges(void);
+// The same, but becomes the owner of directory `dir` instead of nobody, and makes it the root of all it can see: *root is
+// the name of the directory from then on ("/", or `dir` itself where the right to do so is missing). -EPERM if that is root.
+int sandbox_confine(const char *dir, const char **root);
 // Installs the seccomp filter of the role for all threads of the process; a forbidden call kills the process. 0 or
 // -errno.
 int sandbox_enter(enum sandbox_role role);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,13 +53,16 @@ static bool is_ours(const struct stats *s)
 
 const struct stats *stats_open(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), e;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return NULL;
+	return fd < 0 ? NULL : stats_view(fd);
+}
+
+const struct stats *stats_view(int fd)
+{
 	const struct stats *s = map(fd, PROT_READ);
+	int e = errno;
 
-	e = errno;
 	close(fd);
 	errno = e;
 	if (s && !is_ours(s)) {
@@ -82,6 +86,24 @@ struct stats *stats_map(int fd)
 		return NULL;
 	}
 	return s;
+}
+
+void stats_forget(struct stats *s)
+{
+	atomic_fetch_add(&s->names_seq, 1);
+	for (uint32_t i = 0; i < s->shapers && i < PORTS_MAX; i++) {
+		const struct stats_shaper *sh = &s->shaper[i];
+
+		for (uint32_t id = 0; id < sh->id_limit && sh->first_class + id < STATS_CLASSES_MAX; id++) {
+			memset(&s->class_info[sh->first_class + id], 0, sizeof s->class_info[0]);
+			memset(&s->class_stats[sh->first_class + id], 0, sizeof s->class_stats[0]);
+		}
+	}
+	s->shapers = s->ports = s->queues = 0;
+	memset(s->shaper, 0, sizeof s->shaper);
+	memset(s->port, 0, sizeof s->port);
+	memset(s->queue, 0, sizeof s->queue);
+	atomic_fetch_add(&s->names_seq, 1);
 }
 
 void stats_unmap(const struct stats *s)

@@ -74,7 +74,11 @@ int stats_create(const char *path, struct stats **out);
 // Maps one for reading (path) or writing (fd, owned). Refuses a wrong magic, version or size. NULL with errno.
 const struct stats *stats_open(const char *path);
 struct stats *stats_map(int fd);
+// Maps one for reading (fd, owned), like stats_open.
+const struct stats *stats_view(int fd);
 void stats_unmap(const struct stats *s);
+// Forgets ports and classes with their counters: the next engine has others. Nobody may write at the time.
+void stats_forget(struct stats *s);
 
 // Prints it: the tables of `weir status` (people) or one JSON object (machines).
 void stats_print(const struct stats *s, bool json);

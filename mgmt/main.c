@@ -12,8 +12,10 @@
 #include "io/engine.h"
 #include "io/sandbox.h"
 #include "io/stats.h"
+#include "mgmt/manager.h"
 #include "mgmt/parent.h"
 #include "mgmt/reader.h"
+#include "mgmt/say.h"
 #include "mgmt/schema.h"
 
 #ifndef WEIR_VERSION
@@ -23,7 +25,7 @@
 enum { CHANNEL_FD = 3, WATCH_SECONDS = 1 };
 
 struct options {
-	const char *config, *stats;
+	const char *config, *stats, *state, *listen;
 	bool json, watch, offline;
 };
 
@@ -36,11 +38,14 @@ struct command {
 
 static int run(const struct options *o, char **argument)
 {
+	if (o->state || o->listen)
+		return parent_run_managed(o->state ? o->state : STATE_DIR_DEFAULT,
+					  o->listen ? o->listen : LISTEN_DEFAULT, o->config, o->stats);
 	if (!o->config) {
-		fputs("weir: run needs --config FILE\n", stderr);
+		fputs("weir: run needs --config FILE or --state DIR\n", stderr);
 		return EXIT_REFUSED;
 	}
-	return parent_run(o->config, o->stats);
+	return parent_run_file(o->config, o->stats);
 }
 
 static int check(const struct options *o, char **argument)
@@ -107,11 +112,22 @@ static int engine(const struct options *o, char **argument)
 	return engine_main(CHANNEL_FD);
 }
 
+static int manager(const struct options *o, char **argument)
+{
+	if (sandbox_limit(0, 0)) {
+		perror("weir: manager");
+		return EXIT_FAILED;
+	}
+	return manager_main(CHANNEL_FD, argument[0]);
+}
+
 static int help(const struct options *o, char **argument);
 
 static const struct command commands[] = {
-	{"run", "run --config FILE [--stats PATH]", "forward packets; SIGHUP reads the file again, SIGTERM stops", "cs",
-	 0, run},
+	{"run", "run --config FILE [--stats PATH]", "forward packets; SIGHUP reads the file again, SIGTERM stops",
+	 "csdl", 0, run},
+	{"run", "run --state DIR [--listen ADDR:PORT] [--config FILE]",
+	 "the same, configured by its API; FILE is for an empty DIR", "csdl", 0, run},
 	{"check", "check [--offline] FILE", "say all that is wrong with a file (offline: not asking this machine)", "o",
 	 1, check},
 	{"status", "status [--stats PATH] [-j|--json] [--watch]", "show the counters of a running weir", "sjw", 0,
@@ -121,6 +137,7 @@ static const struct command commands[] = {
 	{"help", "help", "print this", "", 0, help},
 	{"reader", "", NULL, "", 0, reader},
 	{"engine", "", NULL, "", 0, engine},
+	{"manager", "", NULL, "", 1, manager},
 };
 
 static void print_usage(FILE *out)
@@ -134,7 +151,8 @@ static void print_usage(FILE *out)
 static int help(const struct options *o, char **argument)
 {
 	print_usage(stdout);
-	printf("statistics are at %s unless told otherwise\n", STATS_PATH_DEFAULT);
+	printf("statistics are at %s unless told otherwise; the API listens at https://" LISTEN_DEFAULT "\n",
+	       STATS_PATH_DEFAULT);
 	return EXIT_FINE;
 }
 
@@ -158,12 +176,13 @@ static int read_options(const struct command *c, int argc, char **argv, struct o
 	static const struct option table[] = {
 		{"config", required_argument, NULL, 'c'}, {"stats", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},         {"watch", no_argument, NULL, 'w'},
-		{"offline", no_argument, NULL, 'o'},      {NULL, 0, NULL, 0},
+		{"offline", no_argument, NULL, 'o'},      {"state", required_argument, NULL, 'd'},
+		{"listen", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0},
 	};
 	int letter;
 
 	opterr = 0;
-	while ((letter = getopt_long(argc, argv, "+:c:s:jwo", table, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "+:c:s:jwod:l:", table, NULL)) != -1) {
 		if (letter == ':')
 			return usage_error("%s needs a value", argv[optind - 1]);
 		if (letter == '?' || !strchr(c->options, letter))
@@ -172,6 +191,10 @@ static int read_options(const struct command *c, int argc, char **argv, struct o
 			o->config = optarg;
 		else if (letter == 's')
 			o->stats = optarg;
+		else if (letter == 'd')
+			o->state = optarg;
+		else if (letter == 'l')
+			o->listen = optarg;
 		else if (letter == 'j')
 			o->json = true;
 		else if (letter == 'w')

@@ -40,8 +40,8 @@ enum mm_flags {
 // What is in force. revision 0: nothing yet, no engine runs; the manager then commits the revision to boot with.
 struct mm_state {
 	uint64_t revision;
-	uint64_t pending;         // != 0: `revision` is pending, and this one comes back when time is up
-	uint64_t deadline_ns;     // CLOCK_BOOTTIME of that
+	uint64_t pending;         // what comes back if `revision` is pending and time is up; 0: nothing ran before
+	uint64_t deadline_ns;     // CLOCK_BOOTTIME of that; 0: `revision` is final
 	uint64_t last_reverted;   // the last revision that was taken back, 0: none since the parent started
 	uint32_t engine_up, pad;
 };

@@ -3,16 +3,18 @@
 #ifndef MGMT_PARENT_H
 #define MGMT_PARENT_H
 
-#include "core/problem.h"
-
 #define STATS_PATH_DEFAULT "/run/weir/stats"
+#define STATE_DIR_DEFAULT "/var/lib/weir"
+#define LISTEN_DEFAULT "127.0.0.1:8443"
 
 enum exit_status { EXIT_FINE, EXIT_FAILED, EXIT_REFUSED }; // refused: usage or configuration, nothing was changed
 
-// Runs until SIGTERM or SIGINT; SIGHUP reads the file again. Statistics are at stats_path. An exit_status.
-int parent_run(const char *config_file, const char *stats_path);
+// Both run until SIGTERM or SIGINT, and return an exit_status. Statistics are at stats_path.
 
-// Prints problems to stderr, one a line: "weir: FILE: /ports/lan: ...".
-void print_problems(const char *file, const struct problems *p);
+// One configuration, a file; SIGHUP reads it again.
+int parent_run_file(const char *config_file, const char *stats_path);
+// Configurations come from the manager, whose store is in state_dir and whose API listens at `listen`; seed: a file for
+// a store that is empty, or NULL.
+int parent_run_managed(const char *state_dir, const char *listen, const char *seed, const char *stats_path);
 
 #endif

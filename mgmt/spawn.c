@@ -18,14 +18,15 @@
 enum { EXEC_FAILED = 127 };
 
 // The child's half. Sources are first moved above all targets, so that no dup2 overwrites one still needed.
-static void become(const char *role, const int *fd, int fds)
+static void become(const char *role, const char *argument, const int *fd, int fds)
 {
-	char self[] = "weir", name[32];
-	char *const argv[] = {self, name, NULL};
+	char self[] = "weir", name[32], text[512];
+	char *const argv[] = {self, name, argument ? text : NULL, NULL};
 	int high[SPAWN_FDS_MAX];
 	sigset_t none;
 
 	snprintf(name, sizeof name, "%s", role);
+	snprintf(text, sizeof text, "%s", argument ? argument : "");
 	for (int i = 0; i < fds; i++) {
 		high[i] = fcntl(fd[i], F_DUPFD, SPAWN_FDS_MAX);
 		if (high[i] < 0)
@@ -45,12 +46,17 @@ static void become(const char *role, const int *fd, int fds)
 
 pid_t spawn_role(const char *role, const int *fd, int fds)
 {
+	return spawn_role_on(role, NULL, fd, fds);
+}
+
+pid_t spawn_role_on(const char *role, const char *argument, const int *fd, int fds)
+{
 	assert(fds <= SPAWN_FDS_MAX);
 	signal(SIGCHLD, SIG_DFL); // ignored, as some starters leave it, it would lose how a child ended
 	pid_t pid = fork();
 
 	if (!pid)
-		become(role, fd, fds);
+		become(role, argument, fd, fds);
 	return pid < 0 ? -errno : pid;
 }
 

@@ -12,6 +12,8 @@ enum { SPAWN_FDS_MAX = 4 };
 // Starts the running binary (even if its file was replaced meanwhile) as `weir ROLE`, with fd[i] as its descriptor i and
 // no other one open. The signal mask and handlers are the default. The pid, or -errno.
 pid_t spawn_role(const char *role, const int *fd, int fds);
+// The same with an argument after the role; NULL: none.
+pid_t spawn_role_on(const char *role, const char *argument, const int *fd, int fds);
 
 // Waits up to `patience` ns for the end of a child, then kills it. Its wait status.
 int spawn_reap(pid_t pid, nsec_t patience);

@@ -9,14 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "io/channel.h"
 #include "io/clock.h"
+#include "mgmt/sealed.h"
 #include "mgmt/spawn.h"
 
 #define SEND_NS (2 * NSEC_PER_SEC)
@@ -34,43 +32,13 @@ static int send_message(const struct engine *e, uint32_t type, const void *body,
 	return channel_send(e->channel, type, body, len, fd, clock_now() + SEND_NS);
 }
 
-// A memfd with the encoded configuration that nobody can change any more. The descriptor or -errno.
-static int sealed(const uint8_t *bytes, size_t len)
-{
-	int fd = memfd_create("weir-config", MFD_CLOEXEC | MFD_ALLOW_SEALING), err = 0;
-	ssize_t n = 0;
-
-	if (fd < 0)
-		return -errno;
-	for (size_t at = 0; !err && at < len; at += (size_t)n) {
-		n = write(fd, bytes + at, len - at);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		if (n < 0)
-			err = -errno;
-	}
-	if (!err && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		err = -errno;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
-
 static int send_config(const struct engine *e, const struct config *c)
 {
 	struct msg_config body = {.revision = c->revision};
-	uint8_t *bytes;
-	size_t len;
-	int fd, err;
+	int fd = sealed_config(c, &body.bytes), err;
 
-	if (!config_encode(c, &bytes, &len))
-		return -ENOMEM;
-	fd = sealed(bytes, len);
-	free(bytes);
 	if (fd < 0)
 		return fd;
-	body.bytes = len;
 	err = send_message(e, MSG_CONFIG, &body, sizeof body, fd);
 	close(fd);
 	return err;

@@ -171,15 +171,25 @@ static json_t *load(const char *text, size_t len, size_t flags, json_error_t *e,
 	return NULL;
 }
 
-json_t *document_parse(const char *text, size_t len, struct problems *out)
+static json_t *parse(const char *text, size_t len, size_t flags, struct problems *out)
 {
 	json_error_t e;
 	json_t *doc;
 
 	if (!within_limits(text, len, out))
 		return NULL;
-	doc = load(text, len, JSON_REJECT_DUPLICATES, &e, out);
+	doc = load(text, len, flags | JSON_REJECT_DUPLICATES, &e, out);
 	if (doc || json_error_code(&e) != json_error_duplicate_key)
 		return doc;
-	return load(text, len, 0, &e, out);
+	return load(text, len, flags, &e, out);
+}
+
+json_t *document_parse(const char *text, size_t len, struct problems *out)
+{
+	return parse(text, len, 0, out);
+}
+
+json_t *value_parse(const char *text, size_t len, struct problems *out)
+{
+	return parse(text, len, JSON_DECODE_ANY, out);
 }

@@ -14,6 +14,8 @@ enum { JSON_DEPTH_MAX = 16, JSON_VALUES_MAX = 4000000, SHOWN_MAX = 64 };
 // document (with the last of the values) is returned nevertheless, so that the rest of it can be checked; the caller
 // looks at out->errors. The caller owns the reference.
 json_t *document_parse(const char *text, size_t len, struct problems *out);
+// The same for a part of a document, which may be a single string, number, true, false or null.
+json_t *value_parse(const char *text, size_t len, struct problems *out);
 
 // Where in a document a walk stands. Steps cost nothing; the JSON pointer (RFC 6901) is made when it is asked for.
 struct place {

@@ -76,6 +76,16 @@ $(BUILD)/xdp_object.h: $(BUILD)/xdp.bpf.o
 		od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '};'; } > $@
 $(BUILD)/obj/io/xdp.o: $(BUILD)/xdp_object.h
 
+# The dashboard: bundled once for all builds (BUILD=... shares build/web), then embedded (mgmt/assets.c includes the header).
+web_src := $(wildcard web/src/*) web/index.html web/favicon.svg web/package.json web/package-lock.json web/.npmrc web/build.sh
+build/web/dist/app.js: $(web_src)
+	$(call say,WEB,$@)
+	$(Q)web/build.sh build/web
+$(BUILD)/web_assets.h: build/web/dist/app.js web/embed.sh
+	$(call say,EMBED,$@)
+	$(Q)mkdir -p $(@D) && web/embed.sh build/web/dist > $@.new && mv $@.new $@
+$(BUILD)/obj/mgmt/assets.o: $(BUILD)/web_assets.h
+
 # Unit tests link every layer; a test that includes a product .c to reach its statics names it, and the archive's
 # copy of that object is then not pulled in.
 $(BUILD)/tests/test_%: $(BUILD)/obj/tests/unit/test_%.o $(weir_libs)
@@ -88,11 +98,12 @@ $(BUILD)/tests/test_hfsc_oracle: $(BUILD)/obj/tests/oracle/hfsc_oracle.o
 $(BUILD)/tests/test_hfsc_oracle: LIBS += -lgmp
 $(tools): $(BUILD)/tests/%: $(BUILD)/obj/tests/tools/%.o
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ -lm $(TOOL_LIBS)
+$(BUILD)/tests/rudeclient: TOOL_LIBS = -lssl -lcrypto
 $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(weir_libs)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(core_src) $(sched_src) $(io_src) $(mgmt_src) $(BUILD)/xdp_object.h
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(core_src) $(sched_src) $(io_src) $(mgmt_src) $(BUILD)/xdp_object.h $(BUILD)/web_assets.h
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) -g -O1 -fsanitize=fuzzer,address,undefined \
 		-pthread -o $@ $< $(core_src) $(sched_src) $(io_src) $(mgmt_src) $(LIBS) -lm

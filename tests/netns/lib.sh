@@ -31,7 +31,7 @@ note() { printf '%s\n' "$*"; }
 cleanup() {
 	local rc=$? p
 	trap '' INT TERM
-	if [ $rc != 0 ] && [ $rc != 77 ] && [ -s "$WORK/weir.log" ]; then
+	if [ $rc != 0 ] && [ $rc != 77 ] && [ $rc != 75 ] && [ -s "$WORK/weir.log" ]; then
 		echo '--- the last lines of weir:'
 		tail -n 15 "$WORK/weir.log"
 	fi
@@ -64,6 +64,34 @@ wait_until() { # SECONDS WHAT COMMAND...: until the command succeeds; fails the 
 	done
 }
 uptime_ms() { local up _; read -r up _ < /proc/uptime; echo $((10#${up/./} * 10)); }
+
+# --- was the machine ours?
+#
+# A story about rates and delays says nothing when other programs took the CPUs. machine_mark starts an interval;
+# fail_if_quiet fails the story, unless somebody else was in the way since then: that is exit 75, "try again".
+
+declare -A mark_
+machine_facts() { # ticks of CPU 0 in user mode, ticks stolen from any CPU, ms that packet threads waited for their CPU
+	local p
+	awk '/^cpu / { stolen = $9 } /^cpu0 / { printf "%d %d ", $2 + $3, stolen }' /proc/stat
+	for p in $(weir_pids); do grep -l '^weir-w' "/proc/$p/task/"*/comm 2> /dev/null; done | while read -r p; do cat "${p%comm}schedstat"; done |
+		awk '{ n += $2 } END { printf "%.0f\n", n / 1e6 }'
+}
+machine_mark() { mark_[at]=$(uptime_ms); mark_[facts]=$(machine_facts); }
+machine_busy() { # prints who was in the way, if anybody was
+	local ms=$(($(uptime_ms) - mark_[at]))
+	awk -v was="${mark_[facts]}" -v is="$(machine_facts)" -v ms=$ms -v hz="$(getconf CLK_TCK)" 'BEGIN {
+		split(was, a); split(is, b)
+		user = 100 * (b[1] - a[1]) / hz * 1000 / ms; stolen = 100 * (b[2] - a[2]) / hz * 1000 / ms; wait = 100 * (b[3] - a[3]) / ms
+		if (user <= 15 && stolen <= 1 && wait <= 1)
+			exit 1
+		printf "the machine was busy: packet threads waited %.1f %% of the time, CPU 0 was %.0f %% in user mode, %.1f %% stolen\n", wait, user, stolen
+	}'
+}
+fail_if_quiet() {
+	machine_busy && exit 75
+	fail "$@"
+}
 
 # --- namespaces and devices
 
@@ -162,16 +190,66 @@ weir_pids() { # the parent and all below it
 		todo+=($(cat "/proc/$p/task/"*/children 2> /dev/null))
 	done
 }
-weir_engine() { # the child that runs packets: the one with the packet thread
+weir_role() { # ROLE: the child that runs as `weir ROLE`
 	local p
 	for p in $(weir_pids); do
-		[ "$p" != "$weir_pid" ] && [ "$(ls "/proc/$p/task" 2> /dev/null | wc -l)" -gt 1 ] && { echo "$p"; return; }
+		tr '\0' ' ' 2> /dev/null < "/proc/$p/cmdline" | grep -q "^weir $1 " && { echo "$p"; return; }
 	done
 	return 1
 }
+weir_engine() { weir_role engine; }
 weir_cpu_ms() { # time on a CPU of all its threads
 	local p
 	for p in $(weir_pids); do cat "/proc/$p/task/"*/schedstat; done 2> /dev/null | awk '{ n += $1 } END { printf "%.3f\n", n / 1e6 }'
 }
 weir_status() { "$WEIR" status --stats "$STATS" -j; }
 weir_state() { weir_status | jq -r "$1"; }
+
+# --- weir with its manager: configured through the API
+
+STATE=$WORK/state PASSWORD='' TOKEN='' status=''
+LISTEN=127.0.0.1:8443   # an address in mid;
+OUTSIDE=''              # if set, one where the story itself is
+ORIGIN=https://$LISTEN
+
+api_curl() {
+	if [ -n "$OUTSIDE" ]; then curl "$@"; else at mid curl "$@"; fi
+}
+weir_serves() { weir_ready && api_curl -sk --max-time 1 -o /dev/null "$ORIGIN/v1/info"; }
+# weir_managed [CONFIG]: starts weir with a manager; CONFIG is what a new store begins with.
+weir_managed() {
+	local listen=$LISTEN
+	[ -n "$OUTSIDE" ] && listen=fd:3
+	chmod 711 "$WORK" # the manager is not root, and goes through it to its own directory
+	${OUTSIDE:+"$TOOLS/listenfd" "$LISTEN"} ip netns exec "weir-mid-$$" "$WEIR" run ${1:+--config "$1"} --state "$STATE" \
+		--listen "$listen" --stats "$STATS" > "$WORK/weir.out" 2> "$WORK/weir.log" < /dev/null &
+	weir_pid=$!
+	wait_until 15 'weir serves' weir_serves
+	[ -n "$PASSWORD" ] || PASSWORD=$(sed -nE 's/.*first password[^:]*: *([^ ]+)$/\1/p' "$WORK/weir.out")
+}
+# The same, and `api` is an admin from then on.
+weir_serve() {
+	weir_managed "$@"
+	[ -n "$TOKEN" ] && return
+	[ -n "$PASSWORD" ] || fail 'weir did not print the first password'
+	expect 201 POST /v1/tokens -u "admin:$PASSWORD" --json '{"name":"story","role":"admin"}'
+	TOKEN=$(body .token)
+}
+weir_manager() { weir_role manager; }
+
+# api METHOD PATH [CURL-ARGUMENT...]: the status of the answer is in $status (000: none), the rest in $WORK/body and headers.
+# TOKEN='' api ...: as nobody.
+api() {
+	local method=$1 path=$2
+	shift 2
+	status=$(api_curl -sk --max-time 20 -X "$method" ${TOKEN:+-H "Authorization: Bearer $TOKEN"} -o "$WORK/body" -D "$WORK/headers" \
+		-w '%{http_code}' "$@" "$ORIGIN$path")
+}
+body() { jq -r "$1" "$WORK/body"; }
+header() { sed -nE "s/^$1: *([^\r]*)\r?\$/\1/Ip" "$WORK/headers"; }
+expect() { # STATUS and the arguments of api; fails the story if the answer is another
+	local want=$1
+	shift
+	api "$@"
+	[ "$status" = "$want" ] || fail "$1 $2: status $status, not $want: $(head -c 300 "$WORK/body")"
+}

@@ -169,6 +169,29 @@ static int aborts(void)
 	abort();
 }
 
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+// What the manager lives on, after it gave up what it had.
+static int manager_works(void)
+{
+	int ends[2], fd = open("file", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	pthread_t t;
+
+	if (fd < 0 || fcntl(fd, F_SETLK, &lock) || pwrite(fd, "x", 1, 0) != 1 || fsync(fd) || ftruncate(fd, 0))
+		return 1;
+	if (rename("file", "other") || unlink("other"))
+		return 2;
+	if (pthread_create(&t, NULL, nothing, NULL) || pthread_join(t, NULL))
+		return 3;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) || shutdown(ends[0], SHUT_WR))
+		return 4;
+	return messages_work();
+}
+
 static void *thread_opens(void *gate)
 {
 	char c;
@@ -183,6 +206,56 @@ static void test_allowed(void **state)
 	assert_works(SANDBOX_READER, memory_works);
 	assert_works(SANDBOX_ENGINE, memory_works);
 	assert_works(SANDBOX_ENGINE, messages_work);
+	assert_works(SANDBOX_MANAGER, memory_works);
+}
+
+static void test_manager(void **state)
+{
+	char dir[] = "/tmp/weir-sandbox-XXXXXX";
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0777), 0);
+	assert_int_equal(chdir(dir), 0);
+	assert_works(SANDBOX_MANAGER, manager_works);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_killed(SANDBOX_MANAGER, opens_socket);
+	assert_killed(SANDBOX_MANAGER, executes);
+	if (SANITIZED)
+		return;
+	assert_killed(SANDBOX_MANAGER, traces);
+	assert_killed(SANDBOX_MANAGER, maps_code);
+	assert_killed(SANDBOX_MANAGER, signals_others);
+	assert_killed(SANDBOX_MANAGER, forks);
+}
+
+// Of all files it sees those of its directory, and it is the directory's owner.
+static void test_confined(void **state)
+{
+	char dir[] = "/tmp/weir-sandbox-XXXXXX";
+	const char *root;
+	pid_t pid;
+	int status;
+
+	if (geteuid())
+		skip();
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(sandbox_confine(dir, &root), -EPERM); // it is root's
+	assert_int_equal(chown(dir, 12345, 54321), 0);
+	pid = fork();
+	if (!pid) {
+		if (sandbox_confine(dir, &root) || strcmp(root, "/") != 0)
+			_exit(1);
+		if (geteuid() != 12345 || getegid() != 54321 || access("/etc/passwd", F_OK) == 0)
+			_exit(2);
+		if (open("/file", O_WRONLY | O_CREAT, 0600) < 0 || unlink("/../file"))
+			_exit(3);
+		_exit(no_power_left());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void test_forbidden_always(void **state)
@@ -281,7 +354,8 @@ int main(void)
 		cmocka_unit_test(test_allowed),    cmocka_unit_test(test_forbidden_always),
 		cmocka_unit_test(test_forbidden),  cmocka_unit_test(test_abort_is_seen),
 		cmocka_unit_test(test_privileges), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_threads),    cmocka_unit_test(test_manager),
+		cmocka_unit_test(test_confined),
 	};
 
 	if (channel_pair(pair))

@@ -254,7 +254,8 @@ static void store_user(struct request *r, struct response *a, const struct user_
 static void put_user(struct request *r, struct response *a)
 {
 	const char *role, *password, *old, *fault = name_fault(r->name);
-	const struct field fields[] = {{"role", &role, false}, {"password", &password, false}, {"old_password", &old, false}};
+	const struct field fields[] = {
+		{"role", &role, false}, {"password", &password, false}, {"old_password", &old, false}};
 	bool own = request_identity(r)->kind != CREDENTIAL_TOKEN && !strcmp(r->name, r->user), known;
 	struct user_row u = {.role = ROLE_NONE};
 	uint32_t users;

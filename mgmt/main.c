@@ -17,10 +17,7 @@
 #include "mgmt/reader.h"
 #include "mgmt/say.h"
 #include "mgmt/schema.h"
-
-#ifndef WEIR_VERSION
-#define WEIR_VERSION "0.1"
-#endif
+#include "mgmt/version.h"
 
 enum { CHANNEL_FD = 3, WATCH_SECONDS = 1 };
 

@@ -45,7 +45,7 @@ function WorkersPanel(): JSX.Element {
 									<td class="wide"><Meter part={(busy ?? 0) / 100} label={`Worker ${w.worker} busy`} /></td>
 									<td data-label="Holds" class="right" title="packets waiting in its schedulers"><span class="num">{count(w.frames_held ?? NaN)}</span> p</td>
 									<td data-label="Addresses" class="right" title="MAC addresses it has learnt"><span class="num">{count(w.fdb_entries ?? NaN)}</span></td>
-									<td data-label="Longest pause" class="right" title="between two turns of its loop, because of a change"><Num of={time(w.longest_pause_ns ?? NaN)} /></td>
+									<td data-label="Longest pause" class="right" title="longest gap between two turns of its loop while it was busy"><Num of={time(w.longest_pause_ns ?? NaN)} /></td>
 								</tr>
 							);
 						})}

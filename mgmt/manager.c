@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,16 @@ static void forward_event(void *arg, const char *event, json_t *data)
 	http_event(arg, event, data);
 }
 
+// What a terminal or a service manager sends to all of a group is meant for the parent, which then sends STOP. A client that
+// went away is an error of a write, not the end of the process.
+static void ignore_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		signal(numbers[i], SIG_IGN);
+}
+
 // --- life --------------------------------------------------------------------------------------------------------
 
 static bool wait_second(struct manager_process *p)
@@ -270,6 +281,7 @@ int manager_main(int channel_fd, const char *state_dir)
 	p.channel = channel_fd;
 	p.api.started_s = time(NULL);
 	prctl(PR_SET_NAME, "weir-manager");
+	ignore_signals();
 	umask(077);
 	desired_prepare();
 	OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);

@@ -4,7 +4,8 @@
 #   --long       the same with long loops (WEIR_LONG=1), and the fresh Debian roots
 #   --sanitizer  what makes sense under a sanitizer: unit tests, simulator, configuration goldens; no timing, no netns
 # A test is a command: exit 0 passed, 77 skipped (its last line is the reason), 75 the machine was too busy to
-# tell (tried three times, then skipped), anything else failed (its output is shown). A cmocka program is one test. The last line is `N passed, N failed, N skipped`; exit 1 if any failed or none ran.
+# tell (tried three times, then skipped), anything else failed (its output is shown). A cmocka program is one test. The
+# last line is `N passed, N failed, N skipped`; exit 1 if any failed or none ran.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 mode=plain
@@ -45,9 +46,13 @@ mustfail() { # a scenario whose expectation is wrong on purpose: the simulator m
 	[ $rc = 1 ] || { echo "exit $rc, expected 1"; return 1; }
 }
 demo() {
-	local i
-	for i in 1 2 3; do packaging/demo.sh --seconds 10 && return; done
-	return 1
+	local i rc
+	for i in 1 2 3; do
+		packaging/demo.sh --seconds 10
+		rc=$?
+		[ $rc = 0 ] && return
+	done
+	return $rc
 }
 export -f mustfail demo
 
@@ -69,11 +74,12 @@ done
 test_ bad-input $LIMIT tests/bad-input.sh "$BUILD"
 if [ $mode != sanitizer ]; then
 	limit=$LIMIT
-	[ $mode = long ] && limit=600
+	[ $mode = long ] && limit=1200
 	for story in tests/netns/*.sh; do
 		case $story in */lib.sh | */run.sh) continue ;; esac
 		test_ "netns/$(basename "$story" .sh)" $limit "$story" "$BUILD"
 	done
+	test_ web 600 tests/web.sh
 	test_ demo $LIMIT bash -c 'demo' # measured: a stall of the whole machine spoils a run, so there are up to three
 fi
 [ $mode = long ] && test_ debootstrap 3000 tests/debootstrap.sh

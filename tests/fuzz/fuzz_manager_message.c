@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Both ends of what parent and manager say to each other, fed with anything. The input is a list of messages: a byte of
-// type, two of length, the body. The parent's end gets them with a sealed memory file of the same bytes, as dry runs
+// type, two of length (65,535: as long as the type is), the body. The parent's end gets them with a sealed memory file of the same bytes, as dry runs
 // (what is done with a good configuration is not its business here); the manager's end gets them raw.
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +16,38 @@
 #include "mgmt/control.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint32_t natural_length(uint8_t type)
+{
+	switch (type) {
+	case MM_PROBLEM:
+		return sizeof(struct mm_problem);
+	case MM_RESULT:
+		return sizeof(struct mm_result);
+	case MM_REVERTED:
+		return sizeof(struct mm_reverted);
+	case MM_ALARM:
+		return sizeof(struct mm_alarm);
+	case MM_COMMIT:
+		return sizeof(struct mm_commit);
+	case MM_CONFIRM:
+	case MM_REVERT:
+		return sizeof(struct mm_revision);
+	default:
+		return 0;
+	}
+}
+
+// A process for the parent to kill.
+static pid_t victim(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		for (;;)
+			pause();
+	return pid;
+}
 
 static void to_parent(int end, const struct message *m, const uint8_t *data, size_t size)
 {
@@ -37,6 +69,7 @@ static void parent_end(const struct message *list, int n, const uint8_t *data, s
 	static struct line line;
 	static struct manager manager;
 	static struct control control;
+	static pid_t pid;
 	struct message answer;
 	int ends[2];
 
@@ -45,10 +78,7 @@ static void parent_end(const struct message *list, int n, const uint8_t *data, s
 	line = (struct line){.engine = {.channel = -1}};
 	manager = (struct manager){
 		.state = MANAGER_RUNNING, .channel = ends[0], .informed = true, .pidfd = -1, .listener = -1};
-	manager.pid = fork(); // somebody to be killed
-	if (!manager.pid)
-		for (;;)
-			pause();
+	manager.pid = pid ? pid : victim();
 	control_init(&control, &line, &manager);
 	for (int i = 0; i < n && manager.state == MANAGER_RUNNING; i++) {
 		to_parent(ends[1], &list[i], data, size);
@@ -59,8 +89,11 @@ static void parent_end(const struct message *list, int n, const uint8_t *data, s
 	}
 	if (control.deadman.revision || line.next || line.running)
 		abort(); // nothing was put in force
-	kill(manager.pid, SIGKILL);
-	waitpid(manager.pid, NULL, 0);
+	pid = manager.pid;
+	if (manager.state != MANAGER_RUNNING) {
+		waitpid(pid, NULL, 0);
+		pid = 0;
+	}
 	close(ends[1]);
 	if (manager.channel >= 0)
 		close(manager.channel);
@@ -92,10 +125,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (; n < (int)ARRAY_LEN(list) && size - at >= 3; n++) {
 		uint32_t len = data[at + 1] | (uint32_t)data[at + 2] << 8;
 
-		len %= MSG_BODY_MAX + 1;
-		if (len > size - at - 3)
-			len = (uint32_t)(size - at - 3);
+		len = len == UINT16_MAX ? natural_length(data[at]) : len % (MSG_BODY_MAX + 1);
 		list[n] = (struct message){.type = data[at], .len = len, .fd = -1};
+		if (len > size - at - 3)
+			len = (uint32_t)(size - at - 3); // the rest of the body is zero
 		memcpy(list[n].body, data + at + 3, len);
 		at += 3 + len;
 	}

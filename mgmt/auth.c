@@ -113,16 +113,33 @@ static bool stretch(const char *password, const uint8_t *salt, uint64_t n, uint6
 	return EVP_PBE_scrypt(password, strlen(password), salt, SALT, n, r, p, COST_MEMORY, key, KEY) == 1;
 }
 
-bool password_hash(const char *password, char *buf)
+static void hash_text(const uint8_t salt[SALT], const uint8_t key[KEY], char *buf)
 {
 	char salt_text[2 * SALT + 1], key_text[2 * KEY + 1];
+
+	to_hex(salt, SALT, salt_text);
+	to_hex(key, KEY, key_text);
+	snprintf(buf, 256, "scrypt$%d$%d$%d$%s$%s", COST_N, COST_R, COST_P, salt_text, key_text);
+}
+
+bool password_hash(const char *password, char *buf)
+{
 	uint8_t salt[SALT], key[KEY];
 
 	if (RAND_bytes(salt, sizeof salt) != 1 || !stretch(password, salt, COST_N, COST_R, COST_P, key))
 		return false;
-	to_hex(salt, SALT, salt_text);
-	to_hex(key, KEY, key_text);
-	snprintf(buf, 256, "scrypt$%d$%d$%d$%s$%s", COST_N, COST_R, COST_P, salt_text, key_text);
+	hash_text(salt, key, buf);
+	return true;
+}
+
+// Takes as long to compare with as any other, and no password is known that fits.
+static bool nobodys_hash(char *buf)
+{
+	uint8_t salt[SALT], key[KEY];
+
+	if (RAND_bytes(salt, sizeof salt) != 1 || RAND_bytes(key, sizeof key) != 1)
+		return false;
+	hash_text(salt, key, buf);
 	return true;
 }
 
@@ -473,13 +490,12 @@ bool auth_still(struct auth *a, const struct identity *who, enum role least, int
 struct auth *auth_new(struct store *s)
 {
 	struct auth *a = calloc(1, sizeof *a);
-	char secret[SECRET_TEXT];
 
 	if (!a)
 		return NULL;
 	a->store = s;
 	pthread_mutex_init(&a->lock, NULL);
-	if (make_secret(secret) && password_hash(secret, a->nobody))
+	if (nobodys_hash(a->nobody))
 		return a;
 	auth_free(a);
 	return NULL;

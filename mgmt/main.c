@@ -123,7 +123,7 @@ static int help(const struct options *o, char **argument);
 static const struct command commands[] = {
 	{"run", "run --config FILE [--stats PATH]", "forward packets; SIGHUP reads the file again, SIGTERM stops",
 	 "csdl", 0, run},
-	{"run", "run --state DIR [--listen ADDR:PORT] [--config FILE]",
+	{"run", "run --state DIR [--listen ADDR:PORT|fd:N] [--config FILE]",
 	 "the same, configured by its API; FILE is for an empty DIR", "csdl", 0, run},
 	{"check", "check [--offline] FILE", "say all that is wrong with a file (offline: not asking this machine)", "o",
 	 1, check},

@@ -282,6 +282,7 @@ int manager_main(int channel_fd, const char *state_dir)
 	p.api.started_s = time(NULL);
 	prctl(PR_SET_NAME, "weir-manager");
 	ignore_signals();
+	setsid(); // a scheduling group of its own (sched_autogroup), beside the engine's
 	umask(077);
 	desired_prepare();
 	OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);

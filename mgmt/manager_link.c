@@ -35,7 +35,7 @@
 #define DELAY_MIN_NS (250 * NSEC_PER_MSEC)
 #define DELAY_MAX_NS (30 * NSEC_PER_SEC)
 
-enum { QUICK_DEATHS = 5, NOBODY = 65534, BACKLOG = 64 };
+enum { QUICK_DEATHS = 5, NOBODY = 65534, BACKLOG = 512 };
 
 // --- what all managers use ---------------------------------------------------------------------------------------
 

@@ -79,7 +79,11 @@ if [ $mode != sanitizer ]; then
 		case $story in */lib.sh | */run.sh) continue ;; esac
 		test_ "netns/$(basename "$story" .sh)" $limit "$story" "$BUILD"
 	done
-	test_ web 600 tests/web.sh
+	if [ $mode = long ]; then
+		test_ web 600 tests/web.sh
+	else
+		test_ web 600 tests/web.sh quick
+	fi
 	test_ demo $LIMIT bash -c 'demo' # measured: a stall of the whole machine spoils a run, so there are up to three
 fi
 [ $mode = long ] && test_ debootstrap 3000 tests/debootstrap.sh

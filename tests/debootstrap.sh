@@ -46,6 +46,12 @@ for suite in "$@"; do
 	for f in /etc/apt/apt.conf /etc/apt/apt.conf.d/*proxy* /etc/apt/apt.conf.d/*[Cc]ert* /etc/resolv.conf /etc/hosts; do
 		[ -f "$f" ] && install -D -m 644 "$f" "$root$f"
 	done
+	# npm's way out is this machine's too: its settings, and the certificates it trusts.
+	for f in /etc/npmrc "$HOME/.npmrc"; do
+		[ -f "$f" ] && install -D -m 644 "$f" "$root/root/.npmrc"
+	done
+	ca=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}
+	[ -f "$ca" ] && install -D -m 644 "$ca" "$root/etc/host-certificates.crt" && ca=/etc/host-certificates.crt
 	printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d" # no services in a root that is thrown away
 	chmod 755 "$root/usr/sbin/policy-rc.d"
 	mkdir "$root/weir"
@@ -61,7 +67,7 @@ for suite in "$@"; do
 	demo) command='packaging/quickstart demo --seconds 10' ;;
 	*) command='packaging/quickstart check' ;;
 	esac
-	if env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root chroot "$root" sh -c "cd /weir && $command" < /dev/null; then
+	if env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root NODE_EXTRA_CA_CERTS="$ca" npm_config_cafile="$ca" chroot "$root" sh -c "cd /weir && $command" < /dev/null; then
 		echo "PASS $suite: $command"
 	else
 		echo "FAIL $suite: $command (exit $?)"

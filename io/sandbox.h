@@ -6,8 +6,8 @@
 #include "core/types.h"
 
 enum sandbox_role {
-	SANDBOX_READER, // parses a configuration file: memory, read, write, exit
-	SANDBOX_ENGINE, // moves packets: AF_XDP kicks, io_uring_enter, futex, memory, messages
+	SANDBOX_READER,  // parses a configuration file: memory, read, write, exit
+	SANDBOX_ENGINE,  // moves packets: AF_XDP kicks, io_uring_enter, futex, memory, messages
 	SANDBOX_MANAGER, // store, API: files, threads, sockets that it is given; no program, no new socket but pairs
 };
 

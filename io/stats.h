@@ -66,7 +66,8 @@ struct stats {
 	struct stats_queue queue[STATS_QUEUES_MAX];
 	struct stats_shaper shaper[PORTS_MAX];
 	struct stats_class class_info[STATS_CLASSES_MAX];
-	_Alignas(CACHE_LINE) struct class_stats class_stats[STATS_CLASSES_MAX]; // sparse: pages appear when a class is used
+	_Alignas(CACHE_LINE) struct class_stats
+		class_stats[STATS_CLASSES_MAX]; // sparse: pages appear when a class is used
 };
 
 // Creates the region in a file at `path` (mode 0644, replaced if it exists), or a memfd if path is NULL. -errno or the fd.

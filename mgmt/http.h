@@ -25,13 +25,13 @@ struct api {
 struct request {
 	struct api *api;
 	enum http_method method;
-	const char *path;      // decoded, without query
-	const char *name;      // what {name} of the route matched, decoded; NULL: it has none
-	const char *pointer;   // what ** of the route matched, as a JSON pointer ("" or "/a/b"); NULL: it has none
-	const char *user;      // who is logged in, "" if nobody
+	const char *path;    // decoded, without query
+	const char *name;    // what {name} of the route matched, decoded; NULL: it has none
+	const char *pointer; // what ** of the route matched, as a JSON pointer ("" or "/a/b"); NULL: it has none
+	const char *user;    // who is logged in, "" if nobody
 	enum role role;
-	char from[64];         // address of the peer
-	json_t *json;          // body, NULL: none
+	char from[64];          // address of the peer
+	json_t *json;           // body, NULL: none
 	const void *connection; // for request_query and request_header
 };
 
@@ -41,7 +41,7 @@ const char *request_header(const struct request *r, const char *key);
 // An unsigned number in the query within min..max, `def` if absent. False: respond_error(400) was done.
 struct response;
 bool request_number(const struct request *r, struct response *a, const char *key, int64_t min, int64_t max, int64_t def,
-                    int64_t *out);
+		    int64_t *out);
 
 struct response {
 	int status;
@@ -62,12 +62,12 @@ typedef void handler(struct request *r, struct response *a);
 
 // One row per method and path. Path segments may be literal, {name}, or a final **.
 struct route {
-	unsigned methods;  // enum http_method, or-ed
+	unsigned methods; // enum http_method, or-ed
 	const char *path;
-	enum role role;    // least role; ROLE_NONE: no login needed
+	enum role role; // least role; ROLE_NONE: no login needed
 	handler *handle;
-	size_t body_max;   // bytes; 0: no body allowed
-	const char *help;  // one line, for the list of routes
+	size_t body_max;  // bytes; 0: no body allowed
+	const char *help; // one line, for the list of routes
 };
 
 // Route tables of the API's parts; each ends with a row without path.
@@ -79,7 +79,7 @@ extern const struct route api_access_routes[];   // api_access.c: session, users
 // The front: TLS on the listening sockets, MHD behind it, everything on threads of its own until http_stop.
 struct http;
 struct http *http_start(struct api *api, const int *listener, uint32_t listeners, const char *state_dir,
-                        struct problems *out);
+			struct problems *out);
 void http_stop(struct http *h);
 // Sends an event to all event streams (any thread; never blocks).
 void http_event(struct http *h, const char *event, const json_t *data);

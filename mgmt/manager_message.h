@@ -17,19 +17,19 @@
 #include "core/types.h"
 
 enum manager_message_type {
-	MM_STATS = 128, // no body + the statistics, to read
-	MM_LISTEN,      // no body + a listening TCP socket
-	MM_STATE,       // mm_state: sent last at start, and the manager may serve
-	MM_PROBLEM,     // mm_problem: belongs to the RESULT that follows
-	MM_RESULT,      // mm_result: the answer to COMMIT, CONFIRM, REVERT
-	MM_REVERTED,    // mm_reverted: not asked for
-	MM_ALARM,       // mm_alarm
-	MM_PING,        // no body; unanswered for 10 s the manager is replaced
-	MM_STOP,        // no body
+	MM_STATS = 128,  // no body + the statistics, to read
+	MM_LISTEN,       // no body + a listening TCP socket
+	MM_STATE,        // mm_state: sent last at start, and the manager may serve
+	MM_PROBLEM,      // mm_problem: belongs to the RESULT that follows
+	MM_RESULT,       // mm_result: the answer to COMMIT, CONFIRM, REVERT
+	MM_REVERTED,     // mm_reverted: not asked for
+	MM_ALARM,        // mm_alarm
+	MM_PING,         // no body; unanswered for 10 s the manager is replaced
+	MM_STOP,         // no body
 	MM_COMMIT = 192, // mm_commit + configuration
-	MM_CONFIRM,     // mm_revision
-	MM_REVERT,      // mm_revision
-	MM_PONG,        // no body
+	MM_CONFIRM,      // mm_revision
+	MM_REVERT,       // mm_revision
+	MM_PONG,         // no body
 };
 
 enum mm_flags {
@@ -40,9 +40,9 @@ enum mm_flags {
 // What is in force. revision 0: nothing yet, no engine runs; the manager then commits the revision to boot with.
 struct mm_state {
 	uint64_t revision;
-	uint64_t pending;         // what comes back if `revision` is pending and time is up; 0: nothing ran before
-	uint64_t deadline_ns;     // CLOCK_BOOTTIME of that; 0: `revision` is final
-	uint64_t last_reverted;   // the last revision that was taken back, 0: none since the parent started
+	uint64_t pending;       // what comes back if `revision` is pending and time is up; 0: nothing ran before
+	uint64_t deadline_ns;   // CLOCK_BOOTTIME of that; 0: `revision` is final
+	uint64_t last_reverted; // the last revision that was taken back, 0: none since the parent started
 	uint32_t engine_up, pad;
 };
 

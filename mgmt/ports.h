@@ -16,7 +16,7 @@ struct port {
 	struct xdp_port *program;
 	bool generic;
 	uint64_t lost_before; // netdev_lost when it was opened
-	bool up; // has carrier, as far as the parent knows
+	bool up;              // has carrier, as far as the parent knows
 	struct xsk_socket_handle *socket[QUEUES_MAX];
 	struct xsk_info info[QUEUES_MAX];
 };

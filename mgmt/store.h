@@ -14,7 +14,7 @@ enum revision_state {
 	REVISION_PENDING,   // applied, waiting for confirmation; after a crash or reboot it is reverted
 	REVISION_CONFIRMED, // boots
 	REVISION_REVERTED,
-	REVISION_FAILED,    // refused by the engine
+	REVISION_FAILED, // refused by the engine
 	REVISION_STATES
 };
 
@@ -34,7 +34,7 @@ void store_close(struct store *s);
 
 // Appends a revision in state STORED. Its id, or -1 with a problem (disk full, I/O error): nothing was changed.
 int64_t store_add(struct store *s, int64_t parent, const char *document, const char *author, const char *source,
-                  const char *comment, const char *summary, uint32_t confirm_s, struct problems *out);
+		  const char *comment, const char *summary, uint32_t confirm_s, struct problems *out);
 // A step of its state machine, durable when true. CONFIRMED also writes dir/last-good.json (atomically, fsync).
 bool store_set_state(struct store *s, int64_t id, enum revision_state state, struct problems *out);
 // The newest revision in the state, 0: none.

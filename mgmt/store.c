@@ -124,7 +124,7 @@ static int ask(struct store *s, const char *sql, int64_t otherwise, int64_t *val
 static int check(struct store *s)
 {
 	int64_t sound = 0;
-	int rc = ask(s, "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", 0, &sound);
+	int rc = ask(s, "SELECT quick_check = 'ok' FROM pragma_quick_check LIMIT 1", 0, &sound);
 
 	return rc || sound ? rc : SQLITE_CORRUPT;
 }

@@ -660,8 +660,10 @@ static void passwords_in_a_header(void **state)
 	basic("admin", admin_password, header);
 	snprintf(headers, sizeof headers, "%sExpect: 100-continue\r\n", header);
 	a = ask("PUT", "/v1/echo/a", headers, "{\"x\":8}");
-	assert_int_equal(a->status, 100);
-	assert_non_null(strstr(a->body, "HTTP/1.1 200"));
+	if (a->status == 100) // may be left out when the body has come already (RFC 9110, 10.1.1)
+		assert_non_null(strstr(a->body, "HTTP/1.1 200"));
+	else
+		assert_status(a, 200);
 	assert_non_null(strstr(a->body, "{\"x\":8}"));
 }
 

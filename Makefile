@@ -1,6 +1,7 @@
 # weir: one Makefile, no recursion but for the sanitizer builds.
 #   make              build/weir
-#   make check        all tests; last line "N passed, N failed, N skipped"
+#   make check        all quick tests; last line "N passed, N failed, N skipped"
+#   make check-long   also the dashboard in a browser, the long loops, and fresh Debian roots
 #   make asan | tsan  unit tests, simulator scenarios and oracles under sanitizers
 #   make fuzz         libFuzzer targets, FUZZ_SECONDS each (clang)
 #   make bench        benchmarks

@@ -63,7 +63,8 @@ struct tree_env {
 };
 
 // Builds the running tree of a checked plan. The plan must outlive it or be replaced by a change. NULL without memory.
-// Memory is reserved, not touched: an idle class costs 4 bytes, an active one its record.
+// Memory is reserved, not touched: an idle leaf costs its row of the plan and
+// its place in the slot table (28 bytes), an active one its record of 256 more.
 struct tree *tree_new(const struct plan *plan, const struct tree_env *env);
 // Frees it; packets still queued go to `freed` (DROP_SHUTDOWN).
 void tree_free(struct tree *t, struct pkt_list *freed);
